@@ -109,7 +109,7 @@ def restore(place: Place, folder: Path) -> Act:
     new = folder / "restored"
     return Act(
         ("restore", str(folder / "backups"), "--data", str(new)),
-        "must not run any more",
+        "must not run any more, here or elsewhere: both would give out the same labels under",
         new.exists,
     )
 

@@ -20,7 +20,7 @@ import pytest
 from ibi.archive.recovery.rebuild import rebuild
 from ibi.archive.resolver_links.digest_log import DigestLog
 from ibi.archive.rules.amendment import Amendment
-from ibi.archive.rules.restoration import UNRECONCILED, moment_of
+from ibi.archive.rules.restoration import RESTORED, UNRECONCILED, Restoration, moment_of
 from ibi.archive.settings import ArchiveSettings, read_archive
 from ibi.archive.storage.catalogue.catalogue import sql_catalogue
 from ibi.archive.storage.migrations import ARCHIVE_MIGRATIONS
@@ -160,7 +160,9 @@ def test_an_archive_comes_back_whatever_its_database_was_or_is(
     target = opened(settings.place(settings.catalogue))
     assert rows(target) == rows(source)
     taken = moment_of(backup.record.taken)
-    kept = {**kept_rows(source), "setting": [(UNRECONCILED, taken)]}
+    facts = Restoration(taken, site.settings.address).text
+    marks = [(RESTORED, facts), (UNRECONCILED, taken)]
+    kept = {**kept_rows(source), "setting": marks}
     assert kept_rows(target) == kept
     numbers = "SELECT id, label FROM archive_item ORDER BY id"
     assert target.read(numbers) == source.read(numbers)

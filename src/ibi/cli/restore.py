@@ -13,7 +13,12 @@ from ibi.foundation.cli.confirmation import confirm, require_confirmation, yes_o
 from ibi.foundation.cli.options import json_option, show
 from ibi.foundation.cli.progress import shown_progress
 from ibi.installation.backup.record import backup_at, read_record
-from ibi.installation.backup.restore import Restored, RestoreRequest, restore_minter
+from ibi.installation.backup.restore import (
+    Restored,
+    RestoreRequest,
+    prefixes_in,
+    restore_minter,
+)
 from ibi.installation.backup.restore import restore as restored_from
 from ibi.installation.backup.verification import faults_of
 from ibi.model.clock import SECOND
@@ -91,12 +96,22 @@ def restore(
         _show(restored, backup, as_json=as_json)
     else:
         show({"after": after}, f"restored: labels go on after {after}", as_json=as_json)
+        click.echo(_caution(backup), err=True)
 
 
 def _confirm(backup: Path, *, yes: bool) -> None:
-    taken = _time(read_record(backup).taken)
-    question = f"Restore how it was at {taken}? What was backed up must not run any more."
-    confirm(question, yes=yes)
+    if not yes:
+        taken = _time(read_record(backup).taken)
+        confirm(f"{_caution(backup)} Restore how it was at {taken}?", yes=yes)
+
+
+def _caution(backup: Path) -> str:
+    """Return why what was backed up must be stopped."""
+    text = "What was backed up must not run any more, here or elsewhere"
+    prefixes = " and ".join(map(printable, prefixes_in(backup)))
+    return (
+        f"{text}: both would give out the same labels under {prefixes}." if prefixes else f"{text}."
+    )
 
 
 def _verify(backup: Path, checksum: str, *, as_json: bool) -> None:
@@ -130,11 +145,7 @@ def _show(restored: Restored, backup: Path, *, as_json: bool) -> None:
     places = " and ".join(map(str, restored.folders.values()))
     text = f"restored {restored.items} items, {restored.files} files: {places}"
     show(facts, text, as_json=as_json)
-    click.echo(
-        f"This is how it was at {taken}. What was backed up must not run any more, here or "
-        "elsewhere.",
-        err=True,
-    )
+    click.echo(f"This is how it was at {taken}. {_caution(backup)}", err=True)
     if "archive" in restored.folders:
         _warn(restored, taken)
     for key in restored.faults:

@@ -11,6 +11,7 @@ from typing import Final
 
 import click
 
+from ibi.archive.cli.options import original_option
 from ibi.client.archive import RemoteArchive
 from ibi.errors import StorageFullError
 from ibi.foundation.cli.options import data_option, refuse_closed_output
@@ -56,16 +57,26 @@ Examples:
 @click.option(
     "--listen", default="", metavar="ADDRESS", help="Where to serve HTTP.  [default: 127.0.0.1]"
 )
+@original_option
 @click.option("--verbose", is_flag=True, help="Log requests to standard error.")
-def up(folder: Path | None, *, demo: bool, verbose: bool, **wanted: str | int) -> None:
+def up(
+    folder: Path | None,
+    *,
+    demo: bool,
+    original_is_gone: bool,
+    verbose: bool,
+    **wanted: str | int,
+) -> None:
     """Run a resolver and an archive that is linked to it, until SIGINT or SIGTERM.
 
-    The first start creates both. Every other command finds them in their folder.
+    The first start creates both. Every other command finds them in their folder. An archive that
+    was restored from a backup does not start while another instance of it answers.
     """
     refuse_closed_output()
     interrupt_on_sigterm()
     place = (folder or usual_place("archive").parent).absolute()
-    with opened(place, InstallationRequest(**wanted)) as installation:  # type: ignore[arg-type]  # by click
+    request = InstallationRequest(**wanted)  # type: ignore[arg-type]  # by click
+    with opened(place, request, _say, original_is_gone=original_is_gone) as installation:
         start = _Start(installation, is_usual=folder is None, wants_demo=demo)
         services = (installation.resolver, installation.archive)
         run_together(services, start.run, installation.announcer.stop, verbose=verbose)

@@ -40,6 +40,7 @@
     │   ├── DamagedBackupError             a backup is damaged, or was changed
     │   ├── WriterUnavailableError         the archive can be read, but not changed
     │   ├── InstanceHeldError              another process serves this folder, or none does
+    │   ├── OtherInstanceError             another instance of a restored archive runs
     │   ├── ArchiveRefusedError            an archive refused a request over HTTP
     │   └── ArchiveUnreachableError        an archive does not answer over HTTP
     ├── ResolverError                      the resolver refused or failed; nothing was changed
@@ -88,6 +89,7 @@ from ibi.errors.archive import (
     InstanceHeldError,
     MetadataError,
     NotHeldError,
+    OtherInstanceError,
     StateError,
     StorageError,
     StorageFullError,
@@ -183,6 +185,7 @@ __all__ = [
     "ModifierOrderError",
     "NotHeldError",
     "NotOnRecordError",
+    "OtherInstanceError",
     "OverloadError",
     "PairListError",
     "PersistentUrlError",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ibi.errors.base import IbiError, RequestError, shown
+from ibi.errors.base import IbiError, RequestError, printable, shown
 
 
 class ArchiveError(IbiError):
@@ -194,6 +194,22 @@ class WriterUnavailableError(ArchiveError):
 
 class InstanceHeldError(ArchiveError):
     """The operation needs a folder that is served, or one that is not, and it is the other."""
+
+
+class OtherInstanceError(ArchiveError):
+    """Another instance of a restored archive answers; both would give out the same labels."""
+
+    def __init__(self, address: str, prefixes: tuple[str, ...]) -> None:
+        self.address, self.prefixes = address, prefixes
+        super().__init__(address, prefixes)
+
+    def __str__(self) -> str:
+        return (
+            f"This archive was restored from a backup, and another instance of it answers at "
+            f"{printable(self.address)}: both would give out the same labels under "
+            f"{' and '.join(self.prefixes)}. Stop the other for good. Only if you cannot, and it "
+            "will never mint again, start this one with --original-is-gone."
+        )
 
 
 class ArchiveRefusedError(ArchiveError):

@@ -36,6 +36,7 @@ MAX_DIGEST_AGE_SECONDS: Final = 7200
 _NAMES_OF_THIS_MACHINE: Final = "localhost"
 _SERVICE: Final = "SELECT label FROM archive_item WHERE kind = 'service'"
 _UNRECONCILED: Final = f"SELECT value FROM archive_setting WHERE name = '{UNRECONCILED}'"  # noqa: S608  # our own name
+_IDENTITY: Final = "SELECT identity FROM ibi_ledger"
 _MARK: Final = "SELECT max(mark) FROM ibi_prefix"
 
 
@@ -204,6 +205,10 @@ def _running(part: ProgramName, settings: ArchiveSettings | ResolverSettings) ->
 def _public(part: ProgramName, settings: ArchiveSettings | ResolverSettings) -> Finding:
     if _is_itself(settings, settings.address):
         return Finding(part, "address", "ok", f"{settings.address} leads here")
+    if isinstance(settings, ArchiveSettings) and _has_its_service(settings, settings.address):
+        text = f"another instance of this archive answers at {settings.address}"
+        advice = "stop one of the two: both give out the same labels"
+        return Finding(part, "address", "failure", text, advice)
     text = f"{settings.address} does not lead here"
     return Finding(part, "address", "failure", text, "look at DNS, proxy and firewall")
 
@@ -215,6 +220,24 @@ def _is_itself(settings: ArchiveSettings | ResolverSettings, address: str) -> bo
         own = (settings.name, settings.address, settings.service)
         return (facts.get("name"), facts.get("address"), facts.get("service")) == own
     facts = host_probe.probe(f"{address}/api/v1/archive").facts
+    return _is_of(settings, facts) and _ledger_of(settings) == facts.get("instance")
+
+
+def _ledger_of(settings: ArchiveSettings) -> str:
+    """Return the identity of the ledger of an archive; empty if it cannot be read."""
+    try:
+        rows = host_probe.rows_of(settings.place(settings.ledger), _IDENTITY)
+    except OSError:
+        return ""
+    return str(rows[0][0]) if rows else ""
+
+
+def _has_its_service(settings: ArchiveSettings, address: str) -> bool:
+    """Return whether an instance with the service label of an archive answers at an address."""
+    return _is_of(settings, host_probe.probe(f"{address}/api/v1/archive").facts)
+
+
+def _is_of(settings: ArchiveSettings, facts: dict[str, Any]) -> bool:
     labels = facts.get("service")
     known = list(labels.values()) if isinstance(labels, dict) else []
     try:

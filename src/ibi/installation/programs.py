@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +19,7 @@ from ibi.archive.rules.announcement import Link, new_registration_key, resolver_
 from ibi.archive.settings import ARCHIVE_FILE, ArchiveSettings
 from ibi.archive.wiring.app import archive_app as wired_archive_app
 from ibi.archive.wiring.instance import Instance
+from ibi.archive.wiring.restored_start import check_restored
 from ibi.errors import RequestError, shown
 from ibi.foundation.cli.instance_commands import local_token
 from ibi.foundation.cli.instance_folder import keep, made
@@ -56,8 +57,17 @@ class Installation:
 
 
 @contextmanager
-def opened(folder: Path, wanted: InstallationRequest) -> Iterator[Installation]:
-    """Open the installation in a folder, made if absent; InstanceHeldError if it is served."""
+def opened(
+    folder: Path,
+    wanted: InstallationRequest,
+    say: Callable[[str], None] = lambda _: None,
+    *,
+    original_is_gone: bool = False,
+) -> Iterator[Installation]:
+    """Open the installation in a folder, made if absent; InstanceHeldError if it is served.
+
+    `say` is called with what the operator of a restored archive has to know.
+    """
     _refuse_an_instance(folder)
     if folder.is_dir():
         close_writable(folder, (f"archive/{ARCHIVE_FILE}", f"resolver/{RESOLVER_FILE}"))
@@ -67,6 +77,9 @@ def opened(folder: Path, wanted: InstallationRequest) -> Iterator[Installation]:
             with made(place, "an installation"):
                 stack.enter_context(instance_lock.held(place))
         settings = resolver_settings(places[0], wanted), archive_settings(places[1], wanted)
+        if (places[1] / ARCHIVE_FILE).exists():
+            # Before it listens: otherwise it could be this process that does not answer yet.
+            check_restored(settings[1], say, original_is_gone=original_is_gone)
         # Before anything is made or moved: a port may be in use.
         listeners = [stack.enter_context(listening_at(each.listen)) for each in settings]
         resolver = stack.enter_context(closing(ResolverInstance(settings[0])))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -17,8 +17,9 @@ from ibi.archive.recovery.concede import Rival, Search, reconcile, rivals
 from ibi.archive.recovery.concede import concede as concede_to
 from ibi.archive.resolver_links.announcer import CatalogueLinks
 from ibi.archive.rules.restoration import UNRECONCILED
-from ibi.archive.settings import read_archive
+from ibi.archive.settings import ArchiveSettings, read_archive
 from ibi.archive.wiring.instance import Instance
+from ibi.archive.wiring.restored_start import check_restored
 from ibi.client.resolver import RemoteResolver
 from ibi.errors import ResolverError, StateError
 from ibi.foundation.cli.confirmation import confirm, require_confirmation, yes_option
@@ -61,7 +62,7 @@ def concede(  # noqa: PLR0913  # one argument an option
     if not dry_run:
         require_confirmation(yes=yes)
     settings = read_archive(folder_of(folder).absolute())
-    with instance_lock.held(settings.folder), closing(Instance(settings)) as opened:
+    with instance_lock.held(settings.folder), _opened(settings) as opened:
         if nothing:
             _state_nothing(opened, yes=yes)
             return
@@ -85,6 +86,14 @@ def concede(  # noqa: PLR0913  # one argument an option
         verb = "to concede" if dry_run else "conceded"
         click.echo(f"{asked} Originals, {len(conceded)} {verb}", err=True)
         _report(left, list(silent), _moment(opened))
+
+
+@contextmanager
+def _opened(settings: ArchiveSettings) -> Iterator[Instance]:
+    """Open an archive; OtherInstanceError if another instance would be taken for a rival."""
+    check_restored(settings, lambda _: None)
+    with closing(Instance(settings)) as opened:
+        yield opened
 
 
 def _searches(opened: Instance, resolvers: list[str]) -> Iterator[Search]:

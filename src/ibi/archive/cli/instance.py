@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import click
 
-from ibi.archive.cli.options import ARCHIVE, folder_of, folder_option
+from ibi.archive.cli.options import ARCHIVE, folder_of, folder_option, original_option
 from ibi.archive.recovery import rebuild as rebuilding
 from ibi.archive.rules.scopes import SCOPES
 from ibi.archive.settings import (
@@ -25,6 +25,7 @@ from ibi.archive.settings import (
     read_archive,
 )
 from ibi.archive.wiring.instance import Instance
+from ibi.archive.wiring.restored_start import check_restored
 from ibi.archive.wiring.stores import open_catalogue
 from ibi.foundation.cli.instance_commands import (
     first_token,
@@ -150,15 +151,20 @@ def _opened(settings: ArchiveSettings) -> Iterator[Instance]:
 
 @click.command()
 @ARCHIVE.serve_options
-def serve(folder: Path | None, *, listen: str, workers: int | None) -> None:
+@original_option
+def serve(folder: Path | None, *, listen: str, workers: int | None, original_is_gone: bool) -> None:
     """Run the archive in the folder DATA, until SIGINT or SIGTERM.
 
-    The API is described at /openapi.json. Several workers are replaced one by one at SIGHUP.
+    The API is described at /openapi.json. Several workers are replaced one by one at SIGHUP. An
+    archive that was restored from a backup does not start while another instance of it answers.
 
     Example: ibi archive serve --data /srv/archive --workers 4
     """
     refuse_closed_output()
     settings = read_archive(folder_of(folder).absolute())
+    # Before it listens: otherwise it could be this process that does not answer yet.
+    with instance_lock.held(settings.folder):
+        check_restored(settings, partial(click.echo, err=True), original_is_gone=original_is_gone)
     serve_instance(settings, listen, workers, _serve_alone, _serve_together)
 
 

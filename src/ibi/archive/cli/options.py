@@ -86,6 +86,15 @@ folder_of = ARCHIVE.folder_of
 folder_option = ARCHIVE.folder_option
 
 
+def original_option(command: F) -> F:
+    """Add --original-is-gone."""
+    return click.option(
+        "--original-is-gone",
+        is_flag=True,
+        help="Of a restored archive: state that no other instance of it will ever mint again.",
+    )(command)
+
+
 def archive_or_folder_options(command: F) -> F:
     """Add the same options; the command gets the folder if the archive is not running."""
     return ARCHIVE.options_for(_archive_or_folder, command)

@@ -3,55 +3,19 @@
 from __future__ import annotations
 
 import secrets
-from contextlib import closing
-from http import HTTPStatus
 from typing import Final
 
-import msgspec
-import urllib3
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
+from ibi.archive.peers.about import ask_about
 from ibi.archive.ports.catalogue import SettingStore
-from ibi.errors import ArchiveRequestError, ArchiveUnreachableError, shown
-from ibi.foundation.http_client.api_client import reason_of
-from ibi.foundation.http_client.guarded_pool import guarded_pool
 from ibi.foundation.http_client.ssrf_guard import OutboundGuard
-from ibi.wire.addresses import is_web_address
-
-_LARGEST_ANSWER: Final = 1 << 16
-"""Bytes of the largest answer that is read."""
-
-
-class _Labels(msgspec.Struct):
-    rep: str = ""
-    ibip: str = ""
-
-
-class _About(msgspec.Struct):
-    service: _Labels
-    key: str
 
 
 def ask_key(address: str, guard: OutboundGuard) -> tuple[str, str]:
     """Return the label of an archive's service and its public key."""
-    if not is_web_address(address):
-        msg = f"{shown(address)} is not the address of an archive: expected http://host[:port]."
-        raise ArchiveRequestError(msg)
-    base = address.rstrip("/")
-    with closing(guarded_pool(base, guard, 1)) as pool:
-        try:
-            answer = pool.urlopen("GET", "/api/v1/archive", redirect=False, preload_content=False)
-            with closing(answer):
-                body = answer.read(_LARGEST_ANSWER)
-        except urllib3.exceptions.HTTPError as failure:
-            raise ArchiveUnreachableError(base, reason_of(failure)) from failure
-    try:
-        about = msgspec.json.decode(body, type=_About)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
-        raise ArchiveUnreachableError(base, "it publishes no key") from None
-    if answer.status != HTTPStatus.OK:
-        raise ArchiveUnreachableError(base, f"it answered {answer.status}")
+    about = ask_about(address, guard)
     return about.service.rep or about.service.ibip, about.key
 
 

@@ -188,6 +188,7 @@ def _administration_capability(
         [*FORMATS],
         metadata.version("ibi"),
         SigningKey(instance.catalogue.settings).public(),
+        instance.identity(),
     )
     check_linkable = partial(_check_linkable, settings)
     return Capability(

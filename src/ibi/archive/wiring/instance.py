@@ -59,6 +59,11 @@ class Instance:
         assert self.minter is not None  # noqa: S101  # it is opened before the archive
         LabelBindings(self.minter).adopt(label, target)
 
+    def identity(self) -> str:
+        """Return the random identity of the ledger."""
+        assert self.minter is not None  # noqa: S101  # it is opened before the archive
+        return self.minter.ledger.identity()
+
     def service(self) -> Forms:
         """Return the labels of the archive service; raise if the catalogue is not complete."""
         return service_of(self.catalogue, self.settings)

@@ -13,7 +13,7 @@ import msgspec
 
 from ibi.archive.ports.catalogue import HistoryEntry, ManifestItem
 from ibi.archive.rules.manifest import manifest
-from ibi.archive.rules.restoration import UNRECONCILED, moment_of
+from ibi.archive.rules.restoration import RESTORED, UNRECONCILED, Restoration, moment_of
 from ibi.archive.settings import ArchiveSettings, read_archive
 from ibi.archive.storage.catalogue.catalogue import sql_catalogue
 from ibi.errors import DamagedBackupError, LedgerUnavailableError, RequestError, StorageError, shown
@@ -41,7 +41,14 @@ from ibi.installation.backup.record import (
     read_record,
     read_sums,
 )
-from ibi.installation.backup.tables import Store, StoreFiles, load, migrations_of, version_of
+from ibi.installation.backup.tables import (
+    Store,
+    StoreFiles,
+    load,
+    migrations_of,
+    read_rows,
+    version_of,
+)
 from ibi.installation.backup.verification import faults_of
 from ibi.installation.host_probe import rows_of
 from ibi.installation.settings import ProgramName
@@ -145,6 +152,14 @@ def restore_minter(
     _refuse_damaged(backup, wanted, progress)
     stored = record.parts[MINTER].stores["ledger"]
     return _restore_ledger(place, backup / MINTER / "ledger", stored)
+
+
+def prefixes_in(backup: Path) -> list[str]:
+    """Return the prefixes under which the archive or minter of a backup mints."""
+    parts = read_record(backup).parts
+    folders = [backup / part / "ledger" for part in parts if "ledger" in parts[part].stores]
+    rows = (row for folder in folders for row in read_rows(folder, "ibi_prefix"))
+    return sorted(str(row.get("prefix", "")) for row in rows)
 
 
 def _refuse_damaged(backup: Path, wanted: RestoreRequest, progress: Progress) -> list[str]:
@@ -272,6 +287,9 @@ def _restore_archive(
         detail = msgspec.json.encode({"taken": record.taken}).decode()
         id_, now = uuid.uuid4().hex, SystemClock.wall()
         catalogue.history.note(HistoryEntry(0, id_, now, "restore", "restore", "", detail))
+        catalogue.settings.drop(RESTORED)  # of an earlier restore
+        restoration = Restoration(moment_of(record.taken), settings.address)
+        catalogue.settings.keep(RESTORED, restoration.text)
         if restored.originals:
             # An archive that was backed up before it was reconciled keeps the earlier time.
             catalogue.settings.keep(UNRECONCILED, moment_of(record.taken))

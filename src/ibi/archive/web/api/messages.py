@@ -204,6 +204,8 @@ class ArchiveAnswer(msgspec.Struct, frozen=True):
     version: str
     key: str
     """The public key of its hand-overs: Ed25519, in hexadecimal."""
+    instance: str
+    """The random identity of its ledger of labels; restored from a backup, it has another one."""
 
 
 class ManifestsEntry(msgspec.Struct, frozen=True):
