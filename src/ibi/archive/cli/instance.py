@@ -162,10 +162,9 @@ def serve(folder: Path | None, *, listen: str, workers: int | None, original_is_
     """
     refuse_closed_output()
     settings = read_archive(folder_of(folder).absolute())
-    # Before it listens: otherwise it could be this process that does not answer yet.
-    with instance_lock.held(settings.folder):
-        check_restored(settings, partial(click.echo, err=True), original_is_gone=original_is_gone)
-    serve_instance(settings, listen, workers, _serve_alone, _serve_together)
+    say = partial(click.echo, err=True)
+    check = partial(check_restored, settings, say, original_is_gone=original_is_gone)
+    serve_instance(settings, listen, workers, _serve_alone, _serve_together, check)
 
 
 def _serve_together(folder: Path, listener: socket.socket, workers: int) -> None:

@@ -88,25 +88,26 @@ def show_made(facts: dict[str, str], *, as_json: bool) -> None:
     click.echo(SHOWN_ONCE, err=True)
 
 
-def serve_instance(
+def serve_instance(  # noqa: PLR0913, PLR0917  # what differs between the programs
     settings: S,
     listen: str,
     workers: int | None,
     alone: Callable[[S, socket.socket], None],
     together: Callable[[Path, socket.socket, int], None],
+    check: Callable[[], None] = lambda: None,
 ) -> None:
     """Lock the folder of an instance, and serve it by one process or by several workers.
 
-    Waits for the end of workers whose supervisor was killed.
+    Waits for the end of workers whose supervisor was killed. `check` is called before the instance
+    listens, and raises if it must not be served.
     Options take precedence over settings: `listen` is empty and `workers` None if they were not
     given.
     """
     count = workers or settings.workers
-    with (
-        instance_lock.held(settings.folder, partial(click.echo, err=True)),
-        listening_at(listen or settings.listen) as listener,
-    ):
-        if count > 1:
-            together(settings.folder, listener, count)
-        else:
-            alone(settings, listener)
+    with instance_lock.held(settings.folder, partial(click.echo, err=True)):
+        check()
+        with listening_at(listen or settings.listen) as listener:
+            if count > 1:
+                together(settings.folder, listener, count)
+            else:
+                alone(settings, listener)
