@@ -1,12 +1,11 @@
 """Threats, row 12, at the doors of a resolver that take text.
 
-A megabyte of what makes a matcher go back is read or refused in time that grows with its length
-and not faster; and through the doors of a running resolver it gets an answer that says so.
+What makes a matcher go back is read or refused with work that grows with its length and not faster;
+and through the doors of a running resolver a megabyte of it gets an answer that says so.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from io import BytesIO
@@ -15,7 +14,6 @@ from typing import Final
 import pytest
 from starlette.requests import Request
 
-from ibi.errors import IbiError
 from ibi.foundation.pages.language import preference_of
 from ibi.foundation.system.mailbox import messages
 from ibi.foundation.web.client_address import ClientAddresses
@@ -30,15 +28,14 @@ from ibi.resolver.rules.foreign_identifiers import onward
 from ibi.resolver.rules.redirect_target import is_permitted
 from ibi.resolver.web.pasted_text import what_is
 from ibi.wire import requests, responses
-from tests.attacks.test_text import WORST
+from tests.attacks.test_text import MOST_OF_TIME, WORST, cpu_seconds
+from tests.support.counted_text import LINEAR_AT_MOST, growth, work_of
 from tests.support.servers.attacked import FULL, connected
 from tests.support.servers.attacked_resolver import attacked, label
 from tests.support.servers.resolver import ResolverServer
 
 MEGABYTE: Final = 1_000_000
 PART: Final = MEGABYTE // 16
-LINEAR_AT_MOST: Final = 64
-"""Sixteen times the text: linear is 16, the square 256. Ratios of CPU time in one run."""
 OWN: Final = [
     *(
         "10.1/",
@@ -122,39 +119,46 @@ DOORS: Final[dict[str, Callable[[str], object]]] = {
 }
 
 
-def cost(read: Callable[[str], object], text: str) -> float:
-    """CPU time of reading a text, the least of a few tries."""
-    least = float("inf")
-    for _ in range(3):
-        start = time.process_time()
-        with suppress(IbiError):
-            read(text)
-        least = min(least, time.process_time() - start)
-    return least
+@pytest.mark.parametrize("door", DOORS)
+def test_work_grows_with_the_length_and_not_faster(door: str) -> None:
+    for frame in FRAMES:
+        for each in (*WORST, *OWN):
+            assert growth(DOORS[door], frame, each) < LINEAR_AT_MOST, (frame, each)
 
 
-def growth(read: Callable[[str], object], frame: str, worst: list[str]) -> float:
-    """How many times longer it takes to read a megabyte than a sixteenth of it."""
-    part = sum(cost(read, frame.format((each * PART)[:PART])) for each in worst)
-    whole = sum(cost(read, frame.format((each * MEGABYTE)[:MEGABYTE])) for each in worst)
+@pytest.mark.parametrize(("door", "pair"), [("answer", "n{} {{v w}} "), ("announcement", "n{}=v&")])
+def test_work_grows_with_the_number_of_pairs_and_not_faster(door: str, pair: str) -> None:
+    """No name may come twice, so that nothing that is repeated is read to its end."""
+    few, many = ("".join(map(pair.format, range(count))) for count in (50, 200))
+    assert work_of(DOORS[door], many) / work_of(DOORS[door], few) < LINEAR_AT_MOST
+
+
+def growth_of_time(read: Callable[[str], object], frame: str, worst: list[str]) -> float:
+    """Return how many times longer it takes to read a megabyte than a sixteenth of it."""
+    part, whole = (
+        cpu_seconds(read, (frame.format((each * length)[:length]) for each in worst))
+        for length in (PART, MEGABYTE)
+    )
     # What is refused unread takes microseconds, which are noise.
     return whole / max(part, len(worst) * 1e-4)
 
 
+@pytest.mark.skipif(not FULL, reason="times are compared in the full count alone")
 @pytest.mark.parametrize("door", DOORS)
 def test_time_grows_with_the_length_and_not_faster(door: str) -> None:
     for frame in FRAMES:
-        assert growth(DOORS[door], frame, CHOSEN) < LINEAR_AT_MOST, frame
+        assert growth_of_time(DOORS[door], frame, CHOSEN) < MOST_OF_TIME, frame
 
 
-def test_the_measure_finds_a_quadratic_reader() -> None:
+@pytest.mark.skipif(not FULL, reason="times are compared in the full count alone")
+def test_the_measure_of_time_finds_a_quadratic_reader() -> None:
     """The twin: the same measure, of a reader that begins anew at every character."""
 
     def quadratic(text: str) -> object:
         short = text[:: MEGABYTE // 16_000]
         return [short[at:].count(short) + short.count(short[at:]) for at in range(len(short))]
 
-    assert growth(quadratic, "{}", ["ab"]) > LINEAR_AT_MOST
+    assert growth_of_time(quadratic, "{}", ["ab"]) > MOST_OF_TIME
 
 
 @pytest.fixture(scope="module")
