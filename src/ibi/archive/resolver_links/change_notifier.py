@@ -7,14 +7,12 @@ a resolver that does not answer delays no other. All are daemon threads.
 from __future__ import annotations
 
 from collections.abc import Callable
-from threading import Event, Lock, Thread
+from threading import Lock, Thread
 from typing import Final, Protocol
 
-import structlog
-
 from ibi.archive.ports.catalogue import NameLog
+from ibi.archive.resolver_links.repeating_thread import RepeatingThread
 from ibi.archive.rules.announcement import Link, LogPosition, Notifications
-from ibi.errors import IbiError
 from ibi.identifier.label import Label
 from ibi.model.clock import Clock
 
@@ -23,9 +21,6 @@ TICK: Final = 1.0
 PATIENCE: Final = 5.0
 """Seconds to wait for the answer of a resolver."""
 MOST_AT_ONCE: Final = 16
-_REST: Final = 30.0
-"""Seconds before the catalogue is read again after it failed."""
-_LOG: Final = structlog.get_logger()
 
 
 class NotificationClient(Protocol):
@@ -36,7 +31,7 @@ class NotificationClient(Protocol):
         ...
 
 
-class ChangeNotifier:
+class ChangeNotifier(RepeatingThread):
     """Notifies the resolvers that include the archive of changes, from start to stop."""
 
     def __init__(  # noqa: PLR0913  # what it needs of the world, by name
@@ -50,41 +45,23 @@ class ChangeNotifier:
         tick: float = TICK,
     ) -> None:
         """Follow the log of the archive of a service label; `links` returns its links."""
+        super().__init__(
+            "ibi-notifier", self._notify_due, pause=tick, failure="changes cannot be read"
+        )
         self._service = service
         self._log = log
         self._links = links
         self._client = client
         self._clock = clock
-        self._tick = tick
         self._notifications = Notifications()
         self._sending: set[str] = set()
         self._changing = Lock()
-        self._stopping = Event()
-        self._thread = Thread(target=self._run, name="ibi-notifier", daemon=True)
 
-    def start(self) -> None:
-        """Start the thread."""
-        self._thread.start()
-
-    def stop(self) -> None:
-        """Stop the thread, and wait until it has ended."""
-        self._stopping.set()
-        self._thread.join()
-
-    def _run(self) -> None:
-        while not self._stopping.is_set():
-            try:
-                self._notify_due()
-            except IbiError as failure:
-                _LOG.warning("changes cannot be read", error=str(failure))
-                self._stopping.wait(_REST)
-            self._stopping.wait(self._tick)
-
-    def _notify_due(self) -> None:
-        """Begin all notifications that are due."""
+    def _notify_due(self) -> bool:
+        """Begin all notifications that are due; return True, because more may follow."""
         links = self._links()
         if not links:
-            return
+            return True
         state = self._log.state()
         position = LogPosition(state.epoch, state.last)
         with self._changing:
@@ -96,6 +73,7 @@ class ChangeNotifier:
             Thread(
                 target=self._send, args=(link, position), name="notification", daemon=True
             ).start()
+        return True
 
     def _send(self, link: Link, position: LogPosition) -> None:
         is_delivered = False

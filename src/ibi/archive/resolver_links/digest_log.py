@@ -7,23 +7,16 @@ page the last entry of a name counts; full pages never change.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from threading import Event, Thread
 from typing import Final
 
-import structlog
-
 from ibi.archive.ports.catalogue import DigestState, NameChange, NameLog
-from ibi.errors import IbiError
+from ibi.archive.resolver_links.repeating_thread import RepeatingThread
 from ibi.wire.digest import FINGERPRINT_OCTETS, MAX_FINGERPRINTS, DigestPage
 
 ROWS: Final = MAX_FINGERPRINTS // 2
 """The changes of one page; most items have two names."""
-_REST: Final = 30.0
-"""Seconds before the backfill continues after the catalogue failed."""
 _BREATH: Final = 0.01
 """Seconds between two steps of the backfill, in which other work goes on."""
-
-_LOG: Final = structlog.get_logger()
 
 
 class DigestLog:
@@ -73,30 +66,11 @@ def _sorted(names: list[bytes]) -> tuple[int, ...]:
     return tuple(map(int.from_bytes, sorted(names)))
 
 
-class DigestBackfill:
+class DigestBackfill(RepeatingThread):
     """Adds the items from before the log to it, while the archive serves."""
 
     def __init__(self, log: NameLog) -> None:
         """Fill the log of a catalogue."""
-        self._log = log
-        self._stopping = Event()
-        self._thread = Thread(target=self._run, name="ibi-digest", daemon=True)
-
-    def start(self) -> None:
-        """Start the thread."""
-        self._thread.start()
-
-    def stop(self) -> None:
-        """Stop the thread, and wait until it has ended."""
-        self._stopping.set()
-        self._thread.join()
-
-    def _run(self) -> None:
-        while not self._stopping.is_set():
-            try:
-                if not self._log.fill():
-                    return
-            except IbiError as failure:
-                _LOG.warning("the digest cannot be filled", error=str(failure))
-                self._stopping.wait(_REST)
-            self._stopping.wait(_BREATH)
+        super().__init__(
+            "ibi-digest", log.fill, pause=_BREATH, failure="the digest cannot be filled"
+        )
