@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from tests.support.servers.archive import ArchiveServer, neighbour
 from tests.support.servers.attacked import FULL, switched_off
-from tests.support.servers.attacked_resolver import at_once, attacked, conflicts
+from tests.support.servers.attacked_resolver import WITHOUT_TRUST, at_once, attacked, conflicts
 from tests.support.servers.federation import link
 from tests.support.servers.resolver import ResolverServer
 from tests.support.waiting import wait_until
@@ -28,18 +28,6 @@ WITHOUT_CHECK: Final = """
 from ibi.archive.holder_check import HolderCheck
 
 HolderCheck.check_adoptable = lambda self, label: ()
-"""
-WITHOUT_TRUST: Final = """
-from ibi.resolver.rules import decision, evidence
-from ibi.resolver.search import hops
-
-def first(question, hearing):
-    offers = evidence.offers_of(question, hearing)
-    if offers:
-        return decision.Redirect(offers[0].answer, offers[0].choice, decision.Why.COPY)
-    return decision.Wait() if hearing.awaited else decision.NotFound()
-
-hops.decide = first
 """
 
 

@@ -17,7 +17,7 @@ from typing import Final
 
 import pytest
 
-from tests.support.doubles.archive import ArchiveDouble
+from tests.support.doubles.archive import ArchiveDouble, ClaimingArchive
 from tests.support.servers.attacked import FULL, switched_off
 from tests.support.servers.attacked_resolver import at_once, attacked, label, service_of
 from tests.support.servers.cluster import Machine
@@ -68,17 +68,6 @@ def machine_clock(folder: Path, seconds: int = 0) -> SettableClock:
     return clock
 
 
-class Later(ArchiveDouble):
-    """Has everything, and all of it is the Original."""
-
-    def said(self, query: dict[str, str]) -> str:
-        """Claim."""
-        name = query.get("parsedibiurl.ibi", "")
-        if name and name not in self.items:
-            self.hold(name)
-        return super().said(query)
-
-
 class Scene:
     """Two archives that claim the same items, and the machines of their resolver."""
 
@@ -88,7 +77,7 @@ class Scene:
         # By its label, too, the later one comes first.
         self.later, self.earlier = (
             stack.enter_context(made)
-            for made in (Later(service_of(1)), ArchiveDouble(service_of(2)))
+            for made in (ClaimingArchive(service_of(1)), ArchiveDouble(service_of(2)))
         )
         for number in range(READS):
             self.earlier.hold(label(number))

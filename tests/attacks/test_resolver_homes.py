@@ -17,7 +17,7 @@ from typing import Final
 from ibi.identifier.ibip import Ibip
 from ibi.identifier.instant import Instant
 from ibi.identifier.repository_name import RepositoryName
-from tests.support.doubles.archive import ArchiveDouble
+from tests.support.doubles.archive import ArchiveDouble, ClaimingArchive
 from tests.support.servers.attacked import FULL
 from tests.support.servers.attacked_resolver import at_once, attacked
 from tests.support.servers.resolver import ResolverServer
@@ -45,24 +45,13 @@ home_places.proved_at = home_places.proved_by_name
 """
 
 
-class Rogue(ArchiveDouble):
-    """Has everything, and all of it is the Original."""
-
-    def said(self, query: dict[str, str]) -> str:
-        """Claim."""
-        name = query.get("parsedibiurl.ibi", "")
-        if name and name not in self.items:
-            self.hold(name)
-        return super().said(query)
-
-
 class Scene:
     """A victim and a rogue on one host."""
 
     def __init__(self, resolver: ResolverServer, stack: ExitStack) -> None:
         """Register the rogue first, and include both."""
         self.resolver = resolver
-        self.rogue = stack.enter_context(Rogue())
+        self.rogue = stack.enter_context(ClaimingArchive())
         self.victim = stack.enter_context(ArchiveDouble())
         for archive in (self.rogue, self.victim):
             archive.address = f"{HOST}:{archive.port}"

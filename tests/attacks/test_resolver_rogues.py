@@ -14,9 +14,10 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Final
 
-from tests.support.doubles.archive import ArchiveDouble
+from tests.support.doubles.archive import ArchiveDouble, EarlyClaimingArchive
 from tests.support.servers.attacked import FULL, connected
 from tests.support.servers.attacked_resolver import (
+    WITHOUT_TRUST,
     at_once,
     attacked,
     conflicts,
@@ -47,18 +48,6 @@ from ibi.resolver.search.conflicts import Conflicts
 
 Conflicts.is_news = lambda self, label, contending, owner: True
 """
-WITHOUT_TRUST: Final = """
-from ibi.resolver.rules import decision, evidence
-from ibi.resolver.search import hops
-
-def first(question, hearing):
-    offers = evidence.offers_of(question, hearing)
-    if offers:
-        return decision.Redirect(offers[0].answer, offers[0].choice, decision.Why.COPY)
-    return decision.Wait() if hearing.awaited else decision.NotFound()
-
-hops.decide = first
-"""
 
 
 class Honest(ArchiveDouble):
@@ -70,21 +59,12 @@ class Honest(ArchiveDouble):
         return super().said(query)
 
 
-class Rogue(ArchiveDouble):
-    """Has everything, and all of it is the Original."""
-
-    def said(self, query: dict[str, str]) -> str:
-        """Claim."""
-        name = query.get("parsedibiurl.ibi", "")
-        if name and name not in self.items:
-            self.hold(name, timestamp="1996-01-01T00:00:00Z")
-        return super().said(query)
-
-
 class Scene:
     """Honest archives, a rogue, and who has what."""
 
-    def __init__(self, resolver: ResolverServer, honest: list[Honest], rogue: Rogue) -> None:
+    def __init__(
+        self, resolver: ResolverServer, honest: list[Honest], rogue: EarlyClaimingArchive
+    ) -> None:
         """Begin without a label."""
         self.resolver = resolver
         self.honest = honest
@@ -149,7 +129,7 @@ def scene(folder: Path, without: str = "", hot_seconds: float = 0.0) -> Iterator
         honest = [stack.enter_context(Honest(service_of(number))) for number in range(HONEST)]
         for archive in honest:
             resolver.include(archive)
-        yield Scene(resolver, honest, stack.enter_context(Rogue(service_of(9))))
+        yield Scene(resolver, honest, stack.enter_context(EarlyClaimingArchive(service_of(9))))
 
 
 def test_nobody_is_sent_to_the_rogue(tmp_path: Path) -> None:

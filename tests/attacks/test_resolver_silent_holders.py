@@ -17,7 +17,7 @@ from typing import Final
 import pytest
 
 from ibi.wire.digest import DigestPage, encode, fingerprint
-from tests.support.doubles.archive import ArchiveDouble
+from tests.support.doubles.archive import ArchiveDouble, EarlyClaimingArchive
 from tests.support.servers.attacked import FULL
 from tests.support.servers.attacked_resolver import (
     at_once,
@@ -27,14 +27,14 @@ from tests.support.servers.attacked_resolver import (
     made_at,
     service_of,
 )
-from tests.support.servers.resolver import ResolverServer
+from tests.support.servers.resolver import ARCHIVE_SECONDS, ResolverServer
 from tests.support.waiting import wait_until
 
 ITEMS: Final = 170 if FULL else 6
 """Items in each of the situations, half of which were asked for before."""
 READERS: Final = 8
-ARCHIVE_SECONDS: Final = 2.0
-"""Seconds after which an archive that hangs counts as silent, as it is shipped."""
+SECONDS_OF_SILENCE: Final = 5.0
+"""Seconds after which an archive that hangs counts as silent; the others answer within them."""
 EPOCH: Final = "00112233445566778899aabbccddeeff"
 WITHOUT_HOLDERS: Final = """
 from ibi.resolver.rules.evidence import Evidence
@@ -53,24 +53,13 @@ RELATIONS: Final = {"!": ".lastedition", ":": ".metadata", "+(pt)": ".translatio
 REQUIRED: Final = "?ibiurl.requireditemstatus=Original"
 
 
-class Stranger(ArchiveDouble):
-    """Has everything, and all of it is the Original."""
-
-    def said(self, query: dict[str, str]) -> str:
-        """Claim."""
-        name = query.get("parsedibiurl.ibi", "")
-        if name and name not in self.items:
-            self.hold(name, timestamp="1996-01-01T00:00:00Z")
-        return super().said(query)
-
-
 class Scene:
     """A stranger, a holder, and an archive with a copy of every third item."""
 
     def __init__(self, resolver: ResolverServer, stack: ExitStack, kind: str) -> None:
         """Let the holder hold items as their home, or by its digest."""
         self.resolver = resolver
-        self.stranger = stack.enter_context(Stranger(service_of(9)))
+        self.stranger = stack.enter_context(EarlyClaimingArchive(service_of(9)))
         self.holder = stack.enter_context(ArchiveDouble(service_of(1)))
         self.copier = stack.enter_context(ArchiveDouble(service_of(2)))
         at_home = "198.51.0.2"
@@ -129,9 +118,11 @@ class Scene:
 
 
 @contextmanager
-def scene(folder: Path, kind: str, without: str = "") -> Iterator[Scene]:
+def scene(
+    folder: Path, kind: str, without: str = "", seconds: float = ARCHIVE_SECONDS
+) -> Iterator[Scene]:
     with ExitStack() as stack:
-        settings = {"hot_seconds": 0.0, "archive_seconds": ARCHIVE_SECONDS}
+        settings = {"hot_seconds": 0.0, "archive_seconds": seconds}
         resolver = stack.enter_context(attacked(folder, without, **settings))
         yield Scene(resolver, stack, kind)
 
@@ -142,7 +133,8 @@ EXPECTED: Final = Counter(copy=(ITEMS + 2) // 3, nowhere=ITEMS - (ITEMS + 2) // 
 @pytest.mark.parametrize("kind", ["home", "digest"])
 @pytest.mark.parametrize("silence", ["hang up", "hang", "switched off"])
 def test_no_reader_gets_to_the_stranger(tmp_path: Path, kind: str, silence: str) -> None:
-    with scene(tmp_path, kind) as all_of_it:
+    seconds = SECONDS_OF_SILENCE if silence == "hang" else ARCHIVE_SECONDS
+    with scene(tmp_path, kind, seconds=seconds) as all_of_it:
         all_of_it.let_the_stranger_in()
         holder, resolver = all_of_it.holder, all_of_it.resolver
         if silence == "switched off":
@@ -159,7 +151,9 @@ def test_no_reader_gets_to_the_stranger(tmp_path: Path, kind: str, silence: str)
         # It is back: a new process of the resolver, or the old one, sends readers to it.
         holder.behaviour = "archive"
         if silence == "hang":
-            resolver.restart()
+            assert resolver.stop() == 0
+            resolver.set(archive_seconds=ARCHIVE_SECONDS)
+            resolver.start()
         if silence == "switched off":
             resolver.announce(holder, all_of_it.key)
         wait_until(lambda: resolver.archives()[holder.service]["state"] == "included")

@@ -100,6 +100,26 @@ class ArchiveDouble(ProtocolDouble):
         return "status.error unknown-subject status.reason {This is no request.}"
 
 
+class ClaimingArchive(ArchiveDouble):
+    """Has every item that it is asked for, and all of them are Originals."""
+
+    claimed_since = "2020-01-02T03:04:05Z"
+    """The timestamp of what it claims."""
+
+    def said(self, query: dict[str, str]) -> str:
+        """Claim."""
+        name = query.get("parsedibiurl.ibi", "")
+        if name and name not in self.items:
+            self.hold(name, timestamp=self.claimed_since)
+        return super().said(query)
+
+
+class EarlyClaimingArchive(ClaimingArchive):
+    """Claims items that are older than those of any other archive."""
+
+    claimed_since = "1996-01-01T00:00:00Z"
+
+
 def _form(label: str) -> str:
     """Write a label with the name of its form."""
     return f"{'ibip' if label.count('/') == 1 else 'rep'} {label}"

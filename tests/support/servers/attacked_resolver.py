@@ -22,6 +22,19 @@ from tests.support.waiting import PATIENCE
 ELSEWHERE: Final = "203.0.113.9"
 """Where no archive of these tests is at home."""
 HTML: Final = "Accept: text/html"
+WITHOUT_TRUST: Final = """
+from ibi.resolver.rules import decision, evidence
+from ibi.resolver.search import hops
+
+def first(question, hearing):
+    offers = evidence.offers_of(question, hearing)
+    if offers:
+        return decision.Redirect(offers[0].answer, offers[0].choice, decision.Why.COPY)
+    return decision.Wait() if hearing.awaited else decision.NotFound()
+
+hops.decide = first
+"""
+"""Sends readers to whichever archive answers first."""
 
 _Given = TypeVar("_Given")
 _Got = TypeVar("_Got")
