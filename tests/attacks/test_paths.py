@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import random
 import subprocess
@@ -13,7 +14,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
@@ -27,6 +28,7 @@ FULL: Final = os.environ.get("IBI_ATTACKS") == "full"
 COUNT: Final = 5_000 if FULL else 50
 SWAPS: Final = 20_000 if FULL else 500
 SECRET: Final = b"SECRET"
+IN_FULL: Final = pytest.mark.skipif(not FULL, reason="races are run in the full count alone")
 
 UP: Final = [
     *("..", "%2e%2e", ".%2e", "%2E.", "%252e%252e", "..%00", "...", "....", "..;", "%c0%ae%c0%ae"),
@@ -112,6 +114,67 @@ def test_nothing_is_written_through_what_is_in_the_way(root: Path, path: str) ->
     assert [file.name for file in (root.parent / "outside").iterdir()] == ["secret.txt"]
 
 
+def outside_of(root: Path) -> list[str]:
+    """Return the names of what was written outside."""
+    return [file.name for file in (root.parent / "outside").iterdir() if file.name != "secret.txt"]
+
+
+@contextmanager
+def swapped_before(root: Path, number: int) -> Iterator[None]:
+    """Swap a folder for a link once, right before a call of `os.open`."""
+    opened, calls = os.open, itertools.count()
+
+    def swap_and_open(*args: Any, **named: Any) -> int:  # noqa: ANN401  # as of `os.open`
+        if next(calls) == number:
+            (root / "swapped").rename(root / "aside")
+            (root / "link").rename(root / "swapped")
+        return opened(*args, **named)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "open", swap_and_open)
+        yield
+    assert (root / "swapped").is_symlink(), "nothing was swapped"
+
+
+def checked_and_opened(root: Path, path: str) -> int:
+    """Check first and open then."""
+    if not (root / path).resolve().is_relative_to(root):
+        raise FileNotFoundError
+    return plainly_opened(root, path)
+
+
+def plainly_created(root: Path, parts: list[str]) -> int:
+    return os.open(root.joinpath(*parts), os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+
+
+@pytest.mark.parametrize(("number", "expected"), [(0, b""), (1, b""), (2, b"inside")])
+def test_a_link_swapped_between_two_steps_is_not_followed(
+    root: Path, number: int, expected: bytes
+) -> None:
+    """The steps open the root, the folder and the file."""
+    body = b""
+    with swapped_before(root, number), suppress(FileNotFoundError):
+        body = os.read(opened_beneath(root, "swapped/secret.txt"), 100)
+    assert body == expected
+
+
+@pytest.mark.parametrize("number", [0, 1, 2])
+def test_nothing_is_written_through_a_link_swapped_between_two_steps(
+    root: Path, number: int
+) -> None:
+    with swapped_before(root, number), suppress(FileExistsError):
+        os.close(create_beneath(root, ["swapped", "new"]))
+    assert outside_of(root) == []
+
+
+def test_the_swap_bites(root: Path) -> None:
+    """The twin: what checks first and opens then reads the secret, and writes outside."""
+    with swapped_before(root, 0):
+        assert os.read(checked_and_opened(root, "swapped/secret.txt"), 100) == SECRET
+    os.close(plainly_created(root, ["swapped", "new"]))
+    assert outside_of(root) == ["new"]
+
+
 # Both are always there: renameat2 with RENAME_EXCHANGE swaps them at once.
 SWAPPER: Final = """
 import ctypes, os, sys
@@ -152,6 +215,7 @@ def read_while_swapped(root: Path, opened: Callable[[Path, str], int]) -> set[by
     return bodies
 
 
+@IN_FULL
 def test_a_link_swapped_in_a_loop_is_never_followed(root: Path) -> None:
     bodies: set[bytes] = set()
     for _ in range(100):
@@ -162,10 +226,11 @@ def test_a_link_swapped_in_a_loop_is_never_followed(root: Path) -> None:
     pytest.fail("the swapping was never met")
 
 
+@IN_FULL
 def test_the_swapping_bites(root: Path) -> None:
     """The twin: whoever checks first and opens then reads the secret."""
 
-    def checked_and_opened(root: Path, path: str) -> int:
+    def late_opened(root: Path, path: str) -> int:
         with suppress(OSError):  # what was a link a moment ago
             if (root / path).resolve().is_relative_to(root):
                 time.sleep(0.001)  # it dawdles: the race is won on a slow machine too
@@ -174,7 +239,7 @@ def test_the_swapping_bites(root: Path) -> None:
 
     bodies: set[bytes] = set()
     for _ in range(100):
-        bodies |= read_while_swapped(root, checked_and_opened)
+        bodies |= read_while_swapped(root, late_opened)
         if SECRET in bodies:
             return
     pytest.fail("the race was never won")
@@ -186,17 +251,15 @@ def write_while_swapped(root: Path, create: Callable[[Path, list[str]], int]) ->
         for number in range(SWAPS):
             with suppress(FileExistsError, FileNotFoundError):
                 os.close(create(root, ["swapped", f"{number}"]))
-    return [file.name for file in (root.parent / "outside").iterdir() if file.name != "secret.txt"]
+    return outside_of(root)
 
 
+@IN_FULL
 def test_nothing_is_written_through_a_link_swapped_in_a_loop(root: Path) -> None:
     assert write_while_swapped(root, create_beneath) == []
 
 
+@IN_FULL
 def test_the_swapping_bites_who_writes(root: Path) -> None:
     """The twin: a plain open writes outside."""
-
-    def plainly_created(root: Path, parts: list[str]) -> int:
-        return os.open(root.joinpath(*parts), os.O_WRONLY | os.O_CREAT | os.O_EXCL)
-
     assert any(write_while_swapped(root, plainly_created) for _ in range(100))
