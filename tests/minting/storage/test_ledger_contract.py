@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import secrets
+import stat
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -447,6 +449,11 @@ def a_folder(folder: Path) -> Path:
     return folder / "ledger.sqlite"
 
 
+def a_pipe(folder: Path) -> Path:
+    os.mkfifo(folder / "pipe")
+    return folder / "pipe"
+
+
 def another_file(folder: Path) -> Path:
     (folder / "notes.txt").write_text("Dear diary, " * 1000, encoding="utf-8")
     return folder / "notes.txt"
@@ -469,7 +476,8 @@ def no_disk(_: Path) -> Path:
     ("make", "reason"),
     [
         (under_a_file, "its folder is a file"),
-        (a_folder, "it cannot be opened there"),
+        (a_folder, "it is not a file"),
+        (a_pipe, "it is not a file"),
         (another_file, "it is not an SQLite database, but a text"),
         (bytes_of("a.pdf", b"%PDF-1.7 x"), "it is not an SQLite database, but a PDF"),
         (bytes_of("a.zip", b"PK\x03\x04"), "it is not an SQLite database, but a zip file"),
@@ -488,8 +496,12 @@ def test_a_place_where_no_file_can_be_a_ledger_is_named(
 ) -> None:
     path = make(tmp_path)
     before = path.read_bytes() if path.is_file() else None
+    mode = 0o666
+    if path.exists():
+        path.chmod(mode)
     assert complaint(lambda: SqlLedger(Sqlite(path))) == reason
     assert before is None or path.read_bytes() == before
+    assert not path.exists() or stat.S_IMODE(path.stat().st_mode) == mode
 
 
 def test_a_file_that_is_removed_is_missed_and_not_made_anew(tmp_path: Path) -> None:

@@ -177,10 +177,15 @@ class Sqlite:
             # Only the first time: a file that disappears later must not be created anew.
             self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             create_private(self._path)
-            close_database(self._path)
+            if not self._path.is_file():
+                raise LedgerUnavailableError(self.name, "it is not a file")
         connection = apsw.Connection(self.name, flags, vfs=self._vfs)
         try:
             connection.set_busy_timeout(BUSY_TIMEOUT)
+            if not self._made:
+                # A file that is no database, named by mistake, keeps its mode.
+                connection.execute("PRAGMA schema_version")
+                close_database(self._path)
             _enable_wal(connection, BUSY_TIMEOUT / 1000)
             # FULL: the log is synced at every commit, before the commit returns.
             connection.execute("PRAGMA synchronous = FULL")
