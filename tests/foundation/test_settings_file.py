@@ -40,6 +40,12 @@ def test_all_settings_that_this_version_lacks_are_named_at_once(tmp_path: Path) 
         read_archive(tmp_path)
 
 
+def test_a_file_of_nothing_but_brackets_is_refused(tmp_path: Path) -> None:
+    resolver_with(tmp_path, f"proxies = {'[' * 10_000}")
+    with pytest.raises(RequestError, match=r"resolver\.toml cannot be read: "):
+        read_resolver(tmp_path)
+
+
 def test_a_setting_that_is_misspelt_gets_a_suggestion(tmp_path: Path) -> None:
     resolver_with(tmp_path, "hot_second = 5\n")
     with pytest.raises(RequestError, match=r"Did you mean hot_seconds\?$"):

@@ -73,7 +73,7 @@ def read(path: Path, kind: type[T], check: Callable[[T], T], nothing: str) -> T:
     except FileNotFoundError:
         where = "" if path.parent.is_dir() else " That folder does not exist."
         raise RequestError(nothing + where) from None
-    except (OSError, ValueError) as fault:
+    except (OSError, ValueError, RecursionError) as fault:  # the last one by thousands of brackets
         msg = f"{path} cannot be read: {printable(str(fault))}."
         raise RequestError(msg) from None
 
