@@ -268,7 +268,9 @@ def test_what_was_deleted_is_gone_unless_somebody_has_a_copy(federation: Federat
 def test_a_next_edition_that_is_nowhere_is_named(federation: Federation) -> None:
     archive, nowhere = federation.archives[0], "nowhere.example.org/a/2001/02.03.04.05"
     item = archive.deposit({"a.txt": b"a"})
-    told = archive.api("PATCH", f"items/{item['rep']}", {"next_edition": nowhere})
+    told = archive.api(
+        "PATCH", f"items/{item['rep']}", {"next_edition": nowhere, "unchecked": True}
+    )
     assert told.status == 200, told.body
     answer = federation.get(f"{item['ibip']}!")
     assert answer.status == 404

@@ -119,7 +119,7 @@ def test_metadata_in_further_languages_go_where_their_item_goes(tmp_path: Path) 
         item = one.deposit({"a.txt": b"a"}, language="en", metadata={"titles": ["A report"]})
         label = item["rep"]
         done(one, "describe", label, "--title-in", "pt", "Um relatório")
-        done(one, "translation", item["metadata"]["rep"], "fr", "LK47B6W/362SFKH")
+        done(one, "translation", item["metadata"]["rep"], "fr", "LK47B6W/362SFKH", "--unchecked")
         english, portuguese = f"/{label}:+(en)", f"/{label}:+(pt)"
 
         def has_both(archive: ArchiveServer) -> bool:

@@ -546,7 +546,7 @@ def test_an_item_is_shown_in_lines_for_people(archive: ArchiveServer) -> None:
         "descriptions": ["One line\nand another"],
     }
     item = archive.deposit({"a.txt": b"a"}, metadata=record, language="pt", list_public=False)
-    on(archive, "translation", item["rep"], "en", UNKNOWN)
+    on(archive, "translation", item["rep"], "en", UNKNOWN, "--unchecked")
     lines = said(on(archive, "show", item["rep"])).splitlines()
     for line in (
         "title             Um título (pt)",
@@ -670,7 +670,7 @@ def test_a_relation_of_a_metadata_label_belongs_to_the_metadata(archive: Archive
     english = archive.deposit({"a.txt": b"a"}, language="en")
     portuguese = archive.deposit({"a.txt": b"p"}, language="pt", translation_of=english["rep"])
     metadata = english["metadata"]["rep"]
-    done = as_json(on(archive, "translation", metadata, "fr", UNKNOWN, "--json"))
+    done = as_json(on(archive, "translation", metadata, "fr", UNKNOWN, "--unchecked", "--json"))
     assert (done["rep"], done["kind"]) == (metadata, "metadata")
     assert done["translations"] == {"fr": {"ibip": UNKNOWN}}
     assert done["describes"]["rep"] == english["rep"]
@@ -689,9 +689,11 @@ def test_a_relation_of_a_metadata_label_belongs_to_the_metadata(archive: Archive
 
 def test_editions_and_translations_held_elsewhere_are_told_of(archive: ArchiveServer) -> None:
     item = archive.deposit({"a.txt": b"a"})
-    edition = as_json(on(archive, "edition", item["rep"], UNKNOWN, "--json"))
+    edition = as_json(on(archive, "edition", item["rep"], UNKNOWN, "--unchecked", "--json"))
     assert edition["next_edition"] == {"ibip": UNKNOWN}
-    translation = as_json(on(archive, "translation", item["rep"], "pt-BR", UNKNOWN, "--json"))
+    translation = as_json(
+        on(archive, "translation", item["rep"], "pt-BR", UNKNOWN, "--unchecked", "--json")
+    )
     assert translation["translations"] == {"pt-BR": {"ibip": UNKNOWN}}
     assert "leads back" in refusal(on(archive, "edition", item["rep"], item["ibip"]))
     refusal(on(archive, "translation", item["rep"], "xx", UNKNOWN))

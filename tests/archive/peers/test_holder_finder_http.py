@@ -90,6 +90,22 @@ def test_a_label_that_no_archive_has_is_refused_and_can_be_insisted_on(
     assert NOWHERE in str(neighbours.here.item(label))
 
 
+@pytest.mark.parametrize("command", [("edition",), ("translation", "en")])
+def test_a_relation_to_a_label_that_no_archive_has_is_refused_alike(
+    neighbours: Neighbours, command: tuple[str, ...]
+) -> None:
+    own, (name, *language) = neighbours.deposited(), command
+    line = neighbours.refused(name, own, *language, NOWHERE)
+    assert "neither here nor in any archive that the linked resolvers know" in line
+    assert "--unchecked" in line
+    assert NOWHERE not in str(neighbours.here.item(own))
+    item = neighbours.there.deposit({"a": b"a"})
+    for other, option in ((NOWHERE, ["--unchecked"]), (NOWHERE, []), (item["ibip"], [])):
+        related = neighbours.here.ibi(name, own, *language, other, *option)
+        assert related.returncode == 0, related.stderr
+        assert other in str(neighbours.here.item(own))
+
+
 def test_a_look_alike_of_a_label_of_another_archive_is_suggested(neighbours: Neighbours) -> None:
     ibip = "8JMKD3MGP7W/3EPGUE5"
     neighbours.there.deposit({"a": b"a"}, further_names=[ibip])

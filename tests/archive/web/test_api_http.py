@@ -444,6 +444,7 @@ def test_an_item_is_amended(archive: ArchiveServer) -> None:
             "list_public": False,
             "next_edition": other["ibip"],
             "translations": {"pt": UNKNOWN},
+            "unchecked": True,
             "further_names": ["dpi.inpe.br/archive/2001/01.01.01.01"]
             if "sqlite" in str(archive.folder)
             else ["dpi.inpe.br/archive/2002/01.01.01.01"],

@@ -12,7 +12,14 @@ from typing import Any, Final
 
 import click
 
-from ibi.archive.cli.options import archive_options, read_record, texts_by_language, texts_options
+from ibi.archive.cli.options import (
+    archive_options,
+    insisting,
+    read_record,
+    texts_by_language,
+    texts_options,
+    unchecked_option,
+)
 from ibi.archive.rules.file_path import check_path
 from ibi.client.archive import RemoteArchive
 from ibi.errors import ArchiveError, ArchiveRefusedError, ArchiveRequestError, LabelError, shown
@@ -83,9 +90,7 @@ Examples:
 @click.option("--edition-of", default="", metavar="IBI", help="Make it the next edition of IBI.")
 @click.option("--translation-of", default="", metavar="IBI", help="Make it a translation of IBI.")
 @click.option("--translated-from", default="", metavar="xx[-XX]", help="The language of that item.")
-@click.option(
-    "--unchecked", is_flag=True, help="Accept an item to be related to that is not known."
-)
+@unchecked_option
 @click.option("--private-list", is_flag=True, help="Do not show the list of files.")
 @click.option(
     "--network", "networks", multiple=True, metavar="N", help="A network that may read the files."
@@ -126,7 +131,7 @@ def deposit(  # noqa: PLR0913  # one argument an option
         "list_public": not private_list,
         "readers": list(networks),
         **({"transferable": False} if not_transferable else {}),
-        **({"unchecked": True} if unchecked else {}),
+        **insisting(unchecked=unchecked),
         **{name: options[name] for name in _RELAYED},
     }
     choices = _labelled(labels, metadata_labels, offline=offline)

@@ -11,9 +11,11 @@ import click
 
 from ibi.archive.cli.options import (
     archive_options,
+    insisting,
     read_record,
     texts_by_language,
     texts_options,
+    unchecked_option,
 )
 from ibi.archive.rules.access import networks as read_networks
 from ibi.client.archive import RemoteArchive
@@ -262,14 +264,18 @@ def _texts(options: Mapping[str, Any]) -> dict[str, dict[str, list[str]] | None]
 @click.command()
 @click.argument("ibi")
 @click.argument("next_ibi", metavar="NEXT")
+@unchecked_option
 @archive_options
 @json_option
-def edition(archive: RemoteArchive, ibi: str, next_ibi: str, *, as_json: bool) -> None:
+def edition(
+    archive: RemoteArchive, ibi: str, next_ibi: str, *, unchecked: bool, as_json: bool
+) -> None:
     """Record that NEXT, held here or elsewhere, is the next edition of the item IBI.
 
     Example: ibi archive edition IBI NEXT
     """
-    item = archive.ask("PATCH", _item(ibi), {"next_edition": next_ibi})
+    relation = {"next_edition": next_ibi}
+    item = archive.ask("PATCH", _item(ibi), relation | insisting(unchecked=unchecked))
     show(item, written(item), as_json=as_json)
 
 
@@ -277,16 +283,24 @@ def edition(archive: RemoteArchive, ibi: str, next_ibi: str, *, as_json: bool) -
 @click.argument("ibi")
 @click.argument("language", metavar="xx[-XX]")
 @click.argument("other")
+@unchecked_option
 @archive_options
 @json_option
-def translation(
-    archive: RemoteArchive, ibi: str, language: str, other: str, *, as_json: bool
+def translation(  # noqa: PLR0913  # one argument an option
+    archive: RemoteArchive,
+    ibi: str,
+    language: str,
+    other: str,
+    *,
+    unchecked: bool,
+    as_json: bool,
 ) -> None:
     """Record that OTHER, held here or elsewhere, is the translation of the item IBI into LANGUAGE.
 
     Example: ibi archive translation IBI pt-BR OTHER
     """
-    item = archive.ask("PATCH", _item(ibi), {"translations": {language: other}})
+    relation = {"translations": {language: other}}
+    item = archive.ask("PATCH", _item(ibi), relation | insisting(unchecked=unchecked))
     show(item, written(item), as_json=as_json)
 
 

@@ -108,3 +108,13 @@ def _archive_or_folder(
     if is_elsewhere or not (place / ARCHIVE_FILE).exists() or is_held(place):
         return ARCHIVE.connect(folder, address, token)
     return place
+
+
+unchecked_option: Final = click.option(
+    "--unchecked", is_flag=True, help="Accept an item to be related to that is not known."
+)
+
+
+def insisting(*, unchecked: bool) -> dict[str, bool]:
+    """Return the part of a request by which related items need not be known."""
+    return {"unchecked": True} if unchecked else {}

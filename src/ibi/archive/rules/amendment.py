@@ -45,6 +45,8 @@ class Amendment(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     """Labels of translations by language; languages that are not named stay as they are."""
     further_names: list[str] | UnsetType = UNSET
     """Names to add; a name of an item is never removed."""
+    unchecked: bool = False
+    """Whether editions and translations may be items that no archive is found to hold."""
 
 
 def describe(draft: Draft, forms: Forms, amendment: Amendment) -> None:
@@ -93,6 +95,25 @@ def new_names(item: Item, amendment: Amendment) -> list[Label]:
         return []
     names: list[Label] = [parse(name, strict=True) for name in amendment.further_names]
     return [name for name in dict.fromkeys(names) if name not in tuple(item.names)]
+
+
+def new_relations(item: Item, amendment: Amendment) -> list[Label]:
+    """Return the editions and translations that the item is not related to yet."""
+    pairs = [
+        (amendment.previous_edition, item.previous_edition),
+        (amendment.next_edition, item.next_edition),
+    ]
+    if not isinstance(amendment.translations, UnsetType):
+        known = dict(item.translations)
+        pairs += [
+            (text, known.get(Language.parse(code))) for code, text in amendment.translations.items()
+        ]
+    labels = [
+        (parse(text, strict=True), tuple(forms or ()))
+        for text, forms in pairs
+        if text is not None and not isinstance(text, UnsetType)
+    ]
+    return [label for label, present in labels if label not in present]
 
 
 def relate(draft: Draft, forms: Forms, amendment: Amendment) -> None:

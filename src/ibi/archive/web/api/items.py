@@ -15,7 +15,7 @@ from starlette.responses import Response
 from ibi.archive.archive import Archive, ItemWithMetadata
 from ibi.archive.holder_check import HolderCheck
 from ibi.archive.item_list import ItemPage, list_items
-from ibi.archive.rules.amendment import Amendment, new_names
+from ibi.archive.rules.amendment import Amendment, new_names, new_relations
 from ibi.archive.rules.item_choice import ItemChoice, words_of
 from ibi.archive.rules.item_languages import translated
 from ibi.archive.web.api import messages
@@ -98,8 +98,12 @@ class ItemsApi:
         return await self._shown(await asyncio.to_thread(self._amend, label, amendment, who))
 
     def _amend(self, label: Label, amendment: Amendment, who: str) -> ItemWithMetadata:
-        for name in new_names(self._archive.get_itself(label).item, amendment):
+        item = self._archive.get_itself(label).item
+        for name in new_names(item, amendment):
             self._holders.check_name(name)
+        if not amendment.unchecked:
+            for other in new_relations(item, amendment):
+                self._holders.check_exists(other)
         return self._archive.amend(label, amendment, who)
 
     async def files(self, request: AuthorizedRequest) -> Response:
