@@ -17,10 +17,10 @@ from typing import Any, TypeAlias
 
 import pytest
 
+from ibi.archive.ports.restoration import RESTORED, UNRECONCILED, Restoration, moment_of
 from ibi.archive.recovery.rebuild import rebuild
 from ibi.archive.resolver_links.digest_log import DigestLog
 from ibi.archive.rules.amendment import Amendment
-from ibi.archive.rules.restoration import RESTORED, UNRECONCILED, Restoration, moment_of
 from ibi.archive.settings import ArchiveSettings, read_archive
 from ibi.archive.storage.catalogue.catalogue import sql_catalogue
 from ibi.archive.storage.migrations import ARCHIVE_MIGRATIONS

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from ibi.archive.rules.restoration import UNRECONCILED
+from ibi.archive.ports.restoration import UNRECONCILED
 from ibi.archive.settings import ARCHIVE_FILE, ArchiveSettings, read_archive
 from ibi.archive.storage.migrations import ARCHIVE_MIGRATIONS
 from ibi.client.archive import RemoteArchive

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from ibi.archive.rules.restoration import UNRECONCILED
+from ibi.archive.ports.restoration import UNRECONCILED
 from ibi.archive.settings import ARCHIVE_FILE, read_archive
 from ibi.archive.wiring.stores import open_catalogue
 from ibi.cli import ibi

@@ -13,10 +13,10 @@ import click
 
 from ibi.archive.cli.options import folder_of, folder_option
 from ibi.archive.peers.directory import OriginalFinder, claims_of
+from ibi.archive.ports.restoration import UNRECONCILED
 from ibi.archive.recovery.concede import Rival, Search, reconcile, rivals
 from ibi.archive.recovery.concede import concede as concede_to
 from ibi.archive.resolver_links.announcer import CatalogueLinks
-from ibi.archive.rules.restoration import UNRECONCILED
 from ibi.archive.settings import ArchiveSettings, read_archive
 from ibi.archive.wiring.instance import Instance
 from ibi.archive.wiring.restored_start import check_restored

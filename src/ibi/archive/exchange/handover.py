@@ -11,9 +11,9 @@ import msgspec
 from ibi.archive.archive import Archive, ItemWithMetadata
 from ibi.archive.ports.catalogue import HistoryChoice, HistoryEntry, StoredItem
 from ibi.archive.ports.maintenance import CopyRecord, TransferRecord
+from ibi.archive.ports.restoration import UNRECONCILED
 from ibi.archive.rules import handover, transfer
 from ibi.archive.rules.handover import HandedItem, HandOver, Paper, paper_of, signing_text
-from ibi.archive.rules.restoration import UNRECONCILED, check_reconciled
 from ibi.errors import ArchiveRequestError
 from ibi.identifier.instant import Instant
 from ibi.identifier.label import Label
@@ -42,7 +42,7 @@ class HandoverIssuer:
 
     def check(self, labels: Sequence[str], recipient: str, *, leave_copies: bool = False) -> None:
         """Raise what `give` would raise, without giving anything up."""
-        check_reconciled(self._archive.catalogue.settings.get(UNRECONCILED))
+        transfer.check_reconciled(self._archive.catalogue.settings.get(UNRECONCILED))
         to = self._recipient(labels, recipient)
         for label in self._given_or_here(labels, to, leave_copies=leave_copies):
             item = self._archive.get_described(label).item

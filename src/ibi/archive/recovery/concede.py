@@ -25,7 +25,7 @@ import msgspec
 from ibi.archive.archive import Archive
 from ibi.archive.ports.catalogue import HistoryEntry
 from ibi.archive.ports.maintenance import CopyRecord
-from ibi.archive.rules.restoration import UNRECONCILED
+from ibi.archive.ports.restoration import UNRECONCILED
 from ibi.archive.transfers import item_pair
 from ibi.errors import StateError
 from ibi.identifier.label import Label

@@ -16,7 +16,7 @@ from typing import Literal, TypeAlias
 from ibi.archive.ports.maintenance import TransferRecord
 from ibi.archive.rules.manifest import manifest
 from ibi.archive.rules.transfer_messages import Commit, Message, TransferOffer, TransferReply, Undo
-from ibi.errors import DeletedError, StateError
+from ibi.errors import DeletedError, StateError, UnreconciledError
 from ibi.model.item import File, Item, State, Transfer
 
 Step: TypeAlias = Literal["wait", "hand over", "finish", "take back"]
@@ -35,6 +35,15 @@ def digest(items: Iterable[tuple[Item, Iterable[File]]]) -> str:
 
 
 # --- the sender -----------------------------------------------------------------------------------
+
+
+def check_reconciled(moment: str) -> None:
+    """Raise UnreconciledError if there is the time of a backup that is not reconciled.
+
+    Another archive may have an Original that was given away since.
+    """
+    if moment:
+        raise UnreconciledError(moment)
 
 
 def check_transferable(item: Item) -> None:

@@ -15,8 +15,8 @@ from typing import Final
 
 from ibi.archive.archive import Archive
 from ibi.archive.ports.maintenance import CopyRecord, TransferRecord
+from ibi.archive.ports.restoration import UNRECONCILED
 from ibi.archive.rules import transfer
-from ibi.archive.rules.restoration import UNRECONCILED, check_reconciled
 from ibi.archive.rules.transfer_messages import OpenPeer, TransferOffer, TransferReply
 from ibi.archive.transfers import item_pair as pairs
 from ibi.archive.transfers.item_pair import Pair, pair_of
@@ -61,7 +61,7 @@ class TransferSender:
         return [self._offer(label, peer, token, who) for label in found]
 
     def _check_reconciled(self) -> None:
-        check_reconciled(self._archive.catalogue.settings.get(UNRECONCILED))
+        transfer.check_reconciled(self._archive.catalogue.settings.get(UNRECONCILED))
 
     def _peer(self, to: str, token: str) -> str:
         peer = to.lower().rstrip("/")

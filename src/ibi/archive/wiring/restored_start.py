@@ -15,8 +15,8 @@ from typing import Final
 from ibi.archive.peers.about import About, ask_about
 from ibi.archive.peers.directory import OriginalFinder
 from ibi.archive.ports.catalogue import Catalogue
+from ibi.archive.ports.restoration import RESTORED, UNRECONCILED, Restoration
 from ibi.archive.resolver_links.announcer import CatalogueLinks
-from ibi.archive.rules.restoration import RESTORED, UNRECONCILED, Restoration
 from ibi.archive.settings import ArchiveSettings
 from ibi.archive.wiring.instance import service_of
 from ibi.archive.wiring.stores import open_catalogue

@@ -12,8 +12,8 @@ from typing import Final, Literal
 import msgspec
 
 from ibi.archive.ports.catalogue import HistoryEntry, ManifestItem
+from ibi.archive.ports.restoration import RESTORED, UNRECONCILED, Restoration, moment_of
 from ibi.archive.rules.manifest import manifest
-from ibi.archive.rules.restoration import RESTORED, UNRECONCILED, Restoration, moment_of
 from ibi.archive.settings import ArchiveSettings, read_archive
 from ibi.archive.storage.catalogue.catalogue import sql_catalogue
 from ibi.errors import DamagedBackupError, LedgerUnavailableError, RequestError, StorageError, shown

@@ -14,7 +14,6 @@ from typing import Final
 
 import msgspec
 
-from ibi.errors import UnreconciledError
 from ibi.identifier.instant import Instant
 from ibi.model.clock import SECOND
 
@@ -46,9 +45,3 @@ class Restoration(msgspec.Struct, frozen=True):
 def moment_of(taken: int) -> str:
     """Return the time of a backup, given in nanoseconds of POSIX time, as a text."""
     return Instant(taken // SECOND).iso8601
-
-
-def check_reconciled(moment: str) -> None:
-    """Raise UnreconciledError if there is a time of a backup that is not reconciled."""
-    if moment:
-        raise UnreconciledError(moment)
