@@ -45,14 +45,18 @@ def home(folder: Path, shell: str) -> dict[str, str]:
 
 
 def run(folder: Path, *command: str) -> list[str]:
-    """Run a shell in which `ibi` is found; return the lines that it prints."""
+    """Run a shell in which `ibi` is found; return the lines that it prints.
+
+    Empty variables are not set at all: zsh takes an empty `ZDOTDIR` for the root of the disk.
+    """
     path = f"{Path(IBI).parent}{os.pathsep}{os.environ['PATH']}"
+    variables = {**os.environ, **home(folder, command[0]), "PATH": path}
     done = subprocess.run(  # noqa: S603
         command,
         capture_output=True,
         text=True,
         check=False,
-        env={**os.environ, **home(folder, command[0]), "PATH": path},
+        env={name: value for name, value in variables.items() if value},
     )
     return said(done).splitlines()
 
