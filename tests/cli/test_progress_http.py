@@ -94,6 +94,12 @@ def test_export_and_import(server: ArchiveServer, tmp_path: Path) -> None:
     assert any(line.startswith("Importing  100 %") for line in lines)
 
 
+def test_an_audit(server: ArchiveServer, tmp_path: Path) -> None:
+    lines = on_a_terminal(tmp_path, "archive", "audit", "--data", server.data)
+    assert phases(lines) == ["Checking files"]
+    assert re.fullmatch(r"Checking files  100 %  (.+ MB) of \1(  .+/s  0:00 left)?", lines[-1])
+
+
 def test_a_deposit(server: ArchiveServer, tmp_path: Path) -> None:
     (tmp_path / "new.bin").write_bytes(os.urandom(SIZE))
     given = ("--title", "Large", "--data", server.data)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,7 +13,7 @@ import click
 import msgspec
 
 from ibi.archive.cli.options import archive_or_folder_options
-from ibi.archive.cli.tasks import follow, follow_by
+from ibi.archive.cli.tasks import follow_by, look_at
 from ibi.archive.fixity.audit_schedule import AuditRequest
 from ibi.archive.settings import read_archive
 from ibi.archive.tasks import Tasks
@@ -23,9 +24,11 @@ from ibi.archive.wiring.instance import Instance
 from ibi.client.archive import RemoteArchive
 from ibi.errors import printable
 from ibi.foundation.cli.options import json_option, show
+from ibi.foundation.cli.progress import shown_progress
 from ibi.foundation.system import instance_lock
 
 _WHO: Final = "local"
+_PHASE: Final = "Checking files"
 _PAGE: Final = "1000"
 _COUNTED: Final = ("files", "bytes", "damaged", "repaired")
 
@@ -79,7 +82,9 @@ def audit(  # noqa: PLR0913  # its options, by name
 def _ask(archive: RemoteArchive, wanted: AuditRequest) -> tuple[dict[str, Any], list[Any]]:
     """Audit a running archive, by a task of it."""
     task = archive.ask("POST", "audits", wanted)
-    result: dict[str, Any] = follow(archive, task, "Bytes")["result"]
+    with shown_progress() as progress:
+        done = follow_by(look_at(archive, task), partial(progress, _PHASE))
+    result: dict[str, Any] = done["result"]
     return result, list(_listed(archive, set(result["labels"])))
 
 
@@ -107,9 +112,11 @@ def _audit(folder: Path, wanted: AuditRequest) -> tuple[dict[str, Any], list[Any
 
         tasks.start()
         try:
-            result: dict[str, Any] = follow_by(look, "Bytes")["result"]
+            with shown_progress() as progress:
+                done = follow_by(look, partial(progress, _PHASE))
         finally:
             tasks.stop()
+        result: dict[str, Any] = done["result"]
         labels = set(result["labels"])
         found = [
             each for each in opened.catalogue.damages.page() if not labels or each.label in labels

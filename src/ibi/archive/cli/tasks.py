@@ -28,22 +28,32 @@ def follow(archive: RemoteArchive, task: dict[str, Any], label: str) -> dict[str
 
     An interrupt ends only this command; the archive continues the task.
     """
-    return follow_by(lambda: archive.insist("GET", f"tasks/{task['id']}"), label)
+    with click.progressbar(length=1, label=label, file=sys.stderr, hidden=not is_terminal()) as bar:
+
+        def report(done: int, total: int) -> None:
+            bar.length = max(1, total)
+            bar.update(max(0, done - bar.pos))
+
+        return follow_by(look_at(archive, task), report)
 
 
-def follow_by(look: Callable[[], dict[str, Any]], label: str) -> dict[str, Any]:
-    """Do the same with a task whose state `look` returns."""
+def look_at(archive: RemoteArchive, task: dict[str, Any]) -> Callable[[], dict[str, Any]]:
+    """Return the function that asks an archive for the state of a task."""
+    return lambda: archive.insist("GET", f"tasks/{task['id']}")
+
+
+def follow_by(
+    look: Callable[[], dict[str, Any]], report: Callable[[int, int], None]
+) -> dict[str, Any]:
+    """Report how much of a task is done, and all of it, until the task that `look` returns ends."""
     looks = 0
     task = look()
-    with click.progressbar(
-        length=max(1, task["total"]), label=label, file=sys.stderr, hidden=not is_terminal()
-    ) as bar:
-        while task["state"] not in _ENDED:
-            time.sleep(_LOOKS.wait(looks) / SECOND)
-            looks += 1
-            task = look()
-            bar.length = max(1, task["total"])
-            bar.update(max(0, task["done"] - bar.pos))
+    report(task["done"], task["total"])
+    while task["state"] not in _ENDED:
+        time.sleep(_LOOKS.wait(looks) / SECOND)
+        looks += 1
+        task = look()
+        report(task["done"], task["total"])
     if task["state"] != "done":
         raise ArchiveRefusedError(_FAILED, task.get("note", ""))
     return task
