@@ -13,14 +13,8 @@ from urllib.parse import quote
 import click
 import msgspec
 
-from ibi.archive.cli.deposit import (
-    adopted,
-    send,
-    sources_of,
-    usual_target,
-    warn_of_instants,
-)
-from ibi.archive.cli.options import archive_options
+from ibi.archive.cli.deposit import send, sources_of, usual_target
+from ibi.archive.cli.options import adopted, archive_options, warn_of_instants
 from ibi.client.archive import RemoteArchive
 from ibi.errors import (
     ArchiveError,

@@ -13,20 +13,20 @@ from typing import Any, Final
 import click
 
 from ibi.archive.cli.options import (
+    adopted,
     archive_options,
     insisting,
     read_record,
     texts_by_language,
     texts_options,
     unchecked_option,
+    warn_of_instants,
 )
 from ibi.archive.rules.file_path import check_path
 from ibi.client.archive import RemoteArchive
-from ibi.errors import ArchiveError, ArchiveRefusedError, ArchiveRequestError, LabelError, shown
+from ibi.errors import ArchiveError, ArchiveRefusedError, ArchiveRequestError, shown
 from ibi.foundation.cli.options import is_terminal, json_option, show
 from ibi.foundation.cli.progress import Progress, shown_progress
-from ibi.identifier.description import LabelWarning
-from ibi.identifier.label import parse
 
 _LOOK: Final = 0.5
 """Seconds between two requests for the state of a deposit that is being completed."""
@@ -156,28 +156,6 @@ def _labelled(
     brought = adopted(labels, metadata_labels, offline=offline)
     is_simple = len(labels) == 1 and not metadata_labels and not offline
     return [{"label": labels[0]}, brought] if is_simple else [brought]
-
-
-def adopted(
-    labels: Sequence[str], metadata_labels: Sequence[str], *, offline: bool
-) -> dict[str, Any]:
-    """Return the part of a request by which an item keeps the labels that it had before."""
-    adoption = {"labels": list(labels), "metadata_labels": list(metadata_labels)}
-    return {"adoption": {**adoption, "offline": offline}}
-
-
-def warn_of_instants(*pairs: Sequence[str]) -> None:
-    """Warn of labels that are given for one item and were not made at one instant.
-
-    That is usually a slip of the pen, and labels are for ever; but real pairs of that kind exist.
-    """
-    for pair in pairs:
-        with suppress(LabelError):  # the archive says what is wrong with a label
-            labels = [parse(text) for text in pair]
-            if len({label.instant for label in labels}) > 1:
-                names = " and ".join(map(str, labels))
-                why = LabelWarning.INSTANTS_DIFFER.sentence
-                click.echo(f"Warning: {names} for one item: {why}.", err=True)
 
 
 def _opened(

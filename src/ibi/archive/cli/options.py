@@ -1,8 +1,9 @@
-"""Options of the commands that act on an archive: its address or folder, and a token."""
+"""Options that commands of an archive share: its address or folder, a token, texts, labels."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -11,9 +12,11 @@ import msgspec
 
 from ibi.archive.settings import ARCHIVE_FILE
 from ibi.client.archive import RemoteArchive
-from ibi.errors import ArchiveRequestError, MetadataError, printable, shown
+from ibi.errors import ArchiveRequestError, LabelError, MetadataError, printable, shown
 from ibi.foundation.cli.program import Program
 from ibi.foundation.system.instance_lock import is_held
+from ibi.identifier.description import LabelWarning
+from ibi.identifier.label import parse
 from ibi.identifier.language import Language
 from ibi.metadata import oai_dc
 from ibi.metadata.json_record import record_as_dict
@@ -118,3 +121,25 @@ unchecked_option: Final = click.option(
 def insisting(*, unchecked: bool) -> dict[str, bool]:
     """Return the part of a request by which related items need not be known."""
     return {"unchecked": True} if unchecked else {}
+
+
+def adopted(
+    labels: Sequence[str], metadata_labels: Sequence[str], *, offline: bool
+) -> dict[str, Any]:
+    """Return the part of a request by which an item keeps the labels that it had before."""
+    adoption = {"labels": list(labels), "metadata_labels": list(metadata_labels)}
+    return {"adoption": {**adoption, "offline": offline}}
+
+
+def warn_of_instants(*pairs: Sequence[str]) -> None:
+    """Warn of labels that are given for one item and were not made at one instant.
+
+    That is usually a slip of the pen, and labels are for ever; but real pairs of that kind exist.
+    """
+    for pair in pairs:
+        with suppress(LabelError):  # the archive says what is wrong with a label
+            labels = [parse(text) for text in pair]
+            if len({label.instant for label in labels}) > 1:
+                names = " and ".join(map(str, labels))
+                why = LabelWarning.INSTANTS_DIFFER.sentence
+                click.echo(f"Warning: {names} for one item: {why}.", err=True)
