@@ -33,6 +33,9 @@ The column *how far* is not a claim of its author: it follows from what the test
 | answered | asks a running archive, resolver or minting service over HTTP |
 | resolved | follows persistent URLs at a running resolver to the bytes in running archives |
 
+Where an item is about messages to an archive, or about archives that disagree, a test of the last
+kind answers as an archive itself, and follows a persistent URL to the redirect.
+
 Each service is a process of its own, at an address of this machine. It has the settings that `init`
 writes, but for these, which a test compares with its files:
 
