@@ -128,7 +128,8 @@ def _check_giving(
     for some in _batches(archive, labels):
         archive.ask("POST", "hand-overs/check", _wanted(some, labels, recipient))
         count += len(some)
-    text = f"Give {count} Originals up to {recipient}? Only a hand-over back can undo it."
+    originals = f"{count} Original{'' if count == 1 else 's'}"
+    text = f"Give {originals} up to {recipient}? Only a hand-over back can undo it."
     confirm(text, yes=yes)
 
 
