@@ -151,6 +151,14 @@ def without_ledger_tables(backup: Path, _: Path, __: Random) -> str:
     return "ibi_ledger"
 
 
+def of_the_future(backup: Path, _: Path, __: Random) -> str:
+    path = backup / "backup.json"
+    record = json.loads(path.read_bytes())
+    record["taken"] += 3600 * 10**9
+    path.write_text(json.dumps(record), encoding="utf-8")
+    return "s from now"
+
+
 def nested_record(backup: Path, _: Path, __: Random) -> str:
     (backup / "backup.json").write_text('{"more": ' + "[" * 100_000, encoding="utf-8")
     return "backup.json"
@@ -218,6 +226,7 @@ FORGERIES: Final[dict[str, Forgery]] = {
     "a table of another program": resealed(added_table("resolver_token", FOREIGN_ROW)),
     "no table of the ledger": resealed(without_ledger_tables),
     "a record without end": nested_record,
+    "a time that has not come": resealed(of_the_future),
 }
 CONSISTENT: Final[dict[str, Forgery]] = {
     "settings": resealed(flipped(named("archive.toml"))),
@@ -300,6 +309,8 @@ def test_a_forged_record_bites(
 ) -> None:
     """Without the check of the tables, an archive is restored whose ledger knows no label."""
     monkeypatch.setattr(record, "check_tables", lambda *_: None)
+    # The text for people names the prefixes of the ledger.
+    monkeypatch.setattr("ibi.cli.restore.prefixes_in", lambda _: [])
     [(backup, random), *_] = copies(scene, tmp_path)
     FORGERIES["no table of the ledger"](backup, scene.host, random)
     result = run("restore", backup, "--data", tmp_path / "restored", "--yes")

@@ -67,7 +67,7 @@ def hand_over(place: Place, folder: Path) -> Act:
     label = place.archive.deposit({"a.txt": b"a"})["rep"]
     recipient = place.taker.service
     arguments = ("export", label, str(folder / "bag"), "--hand-over-to", recipient)
-    return _on(place.archive, arguments, "Give 1 Originals up", "Copy", label)
+    return _on(place.archive, arguments, "Give 1 Original up", "Copy", label)
 
 
 def transfer(place: Place, folder: Path) -> Act:

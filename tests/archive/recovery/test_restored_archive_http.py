@@ -146,7 +146,7 @@ def test_an_offer_that_was_open_in_the_backup_is_not_repeated(tmp_path: Path) ->
 
 
 def test_an_archive_that_does_not_answer_may_have_the_original(tmp_path: Path) -> None:
-    with three(tmp_path) as (_, giver, second, third):
+    with three(tmp_path) as (resolver, giver, second, third):
         moved = giver.deposit(FILES)["rep"]
         backup = back_up(giver, tmp_path)
         transfer(giver, second, moved)
@@ -160,6 +160,7 @@ def test_an_archive_that_does_not_answer_may_have_the_original(tmp_path: Path) -
         assert "--none" in done.stderr
         assert unreconciled(giver)
         second.start()
+        wait_until(lambda: resolver.archives()[second.service]["state"] == "included")
         done = run("archive", "concede", "--data", giver.data, "--yes", "--claimed")
         assert done.exit_code == 0, done.output
         assert not unreconciled(giver)

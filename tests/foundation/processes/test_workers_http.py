@@ -260,7 +260,7 @@ def test_a_start_waits_for_workers_whose_supervisor_was_killed(
                 os.kill(pid, signal.SIGCONT)
         started.result(PATIENCE)
     try:
-        assert are_gone(pids)
+        wait_until(lambda: are_gone(pids))  # their files are closed before they are reaped
         assert served.log().count(waiting) == 1
         assert served.get("/readyz").status == 200
     finally:

@@ -19,7 +19,7 @@ from ibi.archive.ports.restoration import RESTORED, UNRECONCILED, Restoration
 from ibi.archive.resolver_links.announcer import CatalogueLinks
 from ibi.archive.settings import ArchiveSettings
 from ibi.archive.wiring.instance import service_of
-from ibi.archive.wiring.stores import open_catalogue
+from ibi.archive.wiring.stores import open_catalogue, read_catalogue
 from ibi.errors import ArchiveError, LabelError, OtherInstanceError, StateError
 from ibi.foundation.http_client.ssrf_guard import OutboundGuard
 from ibi.identifier.label import parse
@@ -38,7 +38,8 @@ def check_restored(
     An archive that was not restored is left alone. So is one whose original is gone for good, by
     the word of its administrator, which is recorded.
     """
-    with closing(open_catalogue(settings)) as catalogue:
+    # Only for reading: SQLite rewrites a database when the last writer closes it.
+    with closing(read_catalogue(settings)) as catalogue:
         if moment := catalogue.settings.get(UNRECONCILED):
             say(
                 f"Restored from a backup of {moment}, and not reconciled: no Original is given "
@@ -47,18 +48,28 @@ def check_restored(
         record = catalogue.settings.get(RESTORED)
         if not record:
             return
-        if original_is_gone:
-            catalogue.settings.drop(RESTORED)
+        if not original_is_gone:
+            _refuse_other(settings, catalogue, Restoration.read(record), say)
             return
-        restoration = Restoration.read(record)
-        service = service_of(catalogue, settings)
-        with closing(open_ledger(settings.minter.place, existing=True)) as ledger:
-            own = ledger.identity()
-        asked = []
-        for address, guard in _addresses(settings, catalogue, restoration, service):
-            if _is_other(address, guard, service, own):
-                raise OtherInstanceError(address, subsystem_of(settings.minter).prefixes)
-            asked.append(address)
+    with closing(open_catalogue(settings)) as catalogue:
+        catalogue.settings.drop(RESTORED)
+
+
+def _refuse_other(
+    settings: ArchiveSettings,
+    catalogue: Catalogue,
+    restoration: Restoration,
+    say: Callable[[str], None],
+) -> None:
+    """Ask for other instances wherever they may answer; raise if there is one."""
+    service = service_of(catalogue, settings)
+    with closing(open_ledger(settings.minter.place, existing=True)) as ledger:
+        own = ledger.identity()
+    asked = []
+    for address, guard in _addresses(settings, catalogue, restoration, service):
+        if _is_other(address, guard, service, own):
+            raise OtherInstanceError(address, subsystem_of(settings.minter).prefixes)
+        asked.append(address)
     say(
         f"Restored from a backup of {restoration.moment}: no other instance of this archive "
         f"answers at {' or '.join(asked)}. If one runs elsewhere, both give out the same labels."

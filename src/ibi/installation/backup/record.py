@@ -23,6 +23,7 @@ from ibi.errors import RequestError, StorageError, shown
 from ibi.foundation.system.disk import disk_errors, replace_durably
 from ibi.foundation.system.safe_open import open_beneath
 from ibi.installation.backup.tables import Store, StoreFiles, check_tables
+from ibi.model.clock import SECOND
 
 FORMAT: Final = 1
 RECORD: Final = "backup.json"
@@ -90,6 +91,23 @@ def read_record(folder: Path) -> BackupRecord:
         for store in _STORES[part]:
             check_tables(path, store, known.stores[store])
     return record
+
+
+def refuse_future(record: BackupRecord, now: int) -> None:
+    """Raise RequestError if a backup was made after `now`, in nanoseconds of POSIX time.
+
+    A restored minter continues after now. If the clock of the original was ahead, or the one here
+    is behind, it would give out labels that the original gave out after the backup.
+    """
+    ahead = -(-(record.taken - now) // SECOND)
+    if ahead > 0 and any("ledger" in part.stores for part in record.parts.values()):
+        msg = (
+            f"The backup says that it was made {ahead} s from now: the clock of that machine was "
+            "ahead, or the clock here is behind. Labels would be given out twice. Set the clock "
+            "here right; if it is right, wait until that time is past, and for as long again as "
+            "the original went on after the backup."
+        )
+        raise RequestError(msg)
 
 
 def keep_record(folder: Path, record: BackupRecord) -> None:

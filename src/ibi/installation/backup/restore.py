@@ -40,6 +40,7 @@ from ibi.installation.backup.record import (
     PartRecord,
     read_record,
     read_sums,
+    refuse_future,
 )
 from ibi.installation.backup.tables import (
     Store,
@@ -110,6 +111,7 @@ def restore(
     record = read_record(backup)
     if MINTER in record.parts:
         raise RequestError("This is the backup of a ledger alone: restore it with --ledger.")
+    refuse_future(record, SystemClock().wall())
     _check_empty(folder)
     borne = _refuse_damaged(backup, wanted, progress)
     places: dict[ProgramName, Path] = {
@@ -148,6 +150,7 @@ def restore_minter(
     record, place = read_record(backup), wanted.ledger
     if MINTER not in record.parts:
         raise RequestError("This is not the backup of a ledger alone: restore it with --data.")
+    refuse_future(record, SystemClock().wall())
     _check_database(place, "ledger")
     _refuse_damaged(backup, wanted, progress)
     stored = record.parts[MINTER].stores["ledger"]
