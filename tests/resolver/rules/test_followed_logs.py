@@ -71,6 +71,10 @@ def test_changes_without_a_notification_end_it_until_one_comes() -> None:
     assert not followed.names(60.0)
     assert read(followed, 120.0)
     assert not followed.names(120.0)
+    # One that brings no changes may be forged, and shows nothing.
+    followed.note_notification("a", 125.0)
+    assert read(followed, 126.0)
+    assert not followed.names(126.0)
     followed.note_notification("a", 130.0)
     assert read(followed, 131.0, has_changes=True)
     assert followed.names(131.0) == {"a"}

@@ -68,6 +68,9 @@ class FollowedLogs:
         if has_changes and archive in self._until and archive not in self._news:
             self._unheard.add(archive)
         news = self._news.get(archive)
+        if has_changes and news is not None:
+            # Anybody can send a notification: only one that was followed by changes is proof.
+            self._unheard.discard(archive)
         if news is not None and news > began:
             return False
         self._news.pop(archive, None)
@@ -79,7 +82,6 @@ class FollowedLogs:
 
     def note_notification(self, archive: str, now: float) -> None:
         """Note that an archive has notified this resolver of a change."""
-        self._unheard.discard(archive)
         self._news[archive] = now
         until = self._until.get(archive)
         if until is not None and until > now + self._grace:
