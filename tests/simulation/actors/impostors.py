@@ -61,17 +61,18 @@ class Impostors:
             )
 
     def forge_acknowledgment(self, event: events.ForgeAcknowledgment) -> None:
-        """Acknowledge accesses to one item with the key of another."""
+        """Acknowledge one access to an item with the key of another, or more than one."""
         host = self._world.archives[event.archive]
         judge = self._world.judge
         here = [each for label, each in judge.items.items() if host.name in judge.holdings[label]]
         if len(here) > 1:
             one, other = (here[(event.item + number) % len(here)] for number in range(2))
             self._world.trace.log("people", f"a stranger pretends to {host.name} that many read")
-            self._world.outside.spawn(self._acknowledge_other(host, one, other))
+            accesses = 1 if event.item % 2 else 5
+            self._world.outside.spawn(self._acknowledge_other(host, one, other, accesses))
 
     async def _acknowledge_other(
-        self, host: ArchiveHost, one: AcknowledgedItem, other: AcknowledgedItem
+        self, host: ArchiveHost, one: AcknowledgedItem, other: AcknowledgedItem, accesses: int
     ) -> None:
         request = UrlRequest((_IP,), one.label)
         with suppress(UnreachableError):
@@ -86,7 +87,7 @@ class Impostors:
                 persistent_url=PersistentUrl(other.label).at("http://r1.example.net"),
                 key=listed.key,
                 state=mine.state,
-                accesses=5,
+                accesses=accesses,
             )
             await self._ask(host, encode(said))
 
