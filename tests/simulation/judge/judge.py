@@ -357,8 +357,11 @@ class Judge(GroundTruth):
     ) -> bool:
         """Tell whether the digest of an archive that was not asked may lack an item.
 
-        The archive has not notified the resolver of the item yet, or only just.
+        The process that searched follows its log, and the archive has not notified the resolver of
+        the item yet, or only just.
         """
+        if resolver.followed.found_at.get(archive, -1.0) < began:
+            return False
         notice = self._notices.get((resolver.base, archive), -1.0)
         return notice < since or notice > began - STALENESS
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 from starlette.responses import Response
@@ -11,6 +12,7 @@ from ibi.identifier.persistent_url import PersistentUrl
 from ibi.model.clock import Clock
 from ibi.model.registration import RegisteredArchive
 from ibi.resolver.registry.registry import Registry
+from ibi.resolver.rules.followed_logs import FollowedLogs
 from ibi.resolver.rules.redirect_entry import CachedRedirect
 from ibi.resolver.rules.resolution import Resolution
 from ibi.resolver.search.hops import HopResolver
@@ -28,6 +30,21 @@ class InstrumentedRedirect(RedirectEndpoint):
     def _redirection(self, known: CachedRedirect, wanted: PersistentUrl) -> Response:
         self.known = known
         return super()._redirection(known, wanted)
+
+
+class InstrumentedFollowedLogs(FollowedLogs):
+    """Keeps when a search last found that the digest of an archive stands for its answer."""
+
+    def __init__(self, seconds: float) -> None:
+        """Follow none yet."""
+        super().__init__(seconds)
+        self.found_at: dict[str, float] = {}
+
+    def names(self, now: float) -> AbstractSet[str]:
+        """Return the archives whose promise holds, and keep the time."""
+        names = super().names(now)
+        self.found_at |= dict.fromkeys(names, now)
+        return names
 
 
 class InstrumentedHopResolver(HopResolver):

@@ -25,7 +25,6 @@ from ibi.resolver.ports.store import Owner
 from ibi.resolver.registry.health_check import HealthCheck
 from ibi.resolver.registry.inclusion import InclusionService
 from ibi.resolver.registry.registration_key import KeyGuessLimit
-from ibi.resolver.rules.followed_logs import FollowedLogs
 from ibi.resolver.rules.redirect_cache import LastingRedirects, RedirectCache
 from ibi.resolver.search.conflicts import Conflicts
 from ibi.resolver.search.owners import Owners
@@ -43,6 +42,7 @@ from ibi.wire import requests, responses
 from ibi.wire.requests import DEFAULT_SERVICE, ExclusionRequest, InclusionRequest
 from ibi.wire.responses import InclusionStatus
 from tests.simulation.programs.instrumented_resolver import (
+    InstrumentedFollowedLogs,
     InstrumentedHopResolver,
     InstrumentedRedirect,
     InstrumentedRegistry,
@@ -111,7 +111,7 @@ class ResolverHost(Host):
         self.locations = locations = Locations(
             store.locations, clock, quick=store.quick, on_change=lasting.note_change
         )
-        followed = FollowedLogs(CACHE_SECONDS)
+        self.followed = followed = InstrumentedFollowedLogs(CACHE_SECONDS)
         log_follower = LogFollower(
             client,
             registry,
