@@ -13,6 +13,7 @@ from tests.support.doubles.archive import ArchiveDouble
 from tests.support.servers.resolver import SERVICE as RESOLVER_SERVICE
 from tests.support.servers.resolver import ResolverServer
 from tests.support.tools.tcl import Tcl
+from tests.support.waiting import wait_until
 
 
 @pytest.fixture
@@ -80,9 +81,13 @@ def test_example_5_1_registers_the_archive(resolver_service: ResolverServer) -> 
     taken = resolver_service.ibi("mail", str(mail))
     assert taken.returncode == 0, taken.stderr
     service = "dpi.inpe.br/banon/1999/01.09.22.14"
-    assert resolver_service.archives()[service]["state"] == "pending"
+
+    def state() -> str:
+        return str(resolver_service.archives().get(service, {}).get("state"))
+
+    wait_until(lambda: state() == "pending")  # of several workers, the one that answers knows it
     confirmed = resolver_service.ibi("confirm", service)
     assert confirmed.returncode == 0, confirmed.stderr
-    assert resolver_service.archives()[service]["state"] == "excluded"
+    wait_until(lambda: state() == "excluded")
     removed = resolver_service.ibi("remove", service, "--yes")
     assert removed.returncode == 0, removed.stderr
