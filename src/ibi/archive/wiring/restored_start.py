@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
+from pathlib import Path
 from typing import Final
 
 from ibi.archive.peers.about import About, ask_about
@@ -22,6 +23,7 @@ from ibi.archive.wiring.instance import service_of
 from ibi.archive.wiring.stores import open_catalogue, read_catalogue
 from ibi.errors import ArchiveError, LabelError, OtherInstanceError, StateError
 from ibi.foundation.http_client.ssrf_guard import OutboundGuard
+from ibi.foundation.settings_file import POSTGRESQL
 from ibi.identifier.label import parse
 from ibi.minting.wiring import open_ledger, subsystem_of
 from ibi.model.label_pair import Forms
@@ -38,6 +40,10 @@ def check_restored(
     An archive that was not restored is left alone. So is one whose original is gone for good, by
     the word of its administrator, which is recorded.
     """
+    if not settings.catalogue.startswith(POSTGRESQL) and not (
+        Path(settings.place(settings.catalogue)).exists()
+    ):
+        return  # the start says what to do without a catalogue
     # Only for reading: SQLite rewrites a database when the last writer closes it.
     with closing(read_catalogue(settings)) as catalogue:
         if moment := catalogue.settings.get(UNRECONCILED):

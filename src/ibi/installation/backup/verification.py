@@ -189,18 +189,18 @@ class _Listing:
         expected = chain.from_iterable(map(self._expected, self._record.parts))
         awaited = next(expected, None)
         for name, digest in read_sums(self._folder):
-            # Settings, token and reserved labels need not exist.
-            while awaited is not None and awaited[0] != name and awaited[1] == "":
+            is_replaced_file = (awaited is None or awaited[0] != name) and self._is_replaced(name)
+            # Settings, token and reserved labels need not exist. Replaced files come before those
+            # of the next part.
+            while not is_replaced_file and awaited and awaited[0] != name and not awaited[1]:
                 awaited = next(expected, None)
+            kind, file = _kind(name), None
             if awaited is not None and awaited[0] == name:
                 _, known, file = awaited
                 awaited = next(expected, None)
-                kind = _kind(name)
                 if known not in {"", digest}:
                     yield Fault(name, f"{SUMS} and the catalogue differ")
-            elif self._is_replaced(name):
-                file, kind = None, _kind(name)
-            else:
+            elif not is_replaced_file:
                 yield Fault(name, _FOREIGN)
                 return  # from here on the list cannot be compared line by line
             self.count += 1
