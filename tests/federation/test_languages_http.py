@@ -104,7 +104,7 @@ def title(server: ResolverServer | ArchiveServer, archive: ArchiveServer, path: 
     answer = server.get(path)
     assert answer.status == 302, answer.body
     page = followed(archive, answer).body.decode()
-    found = re.search(r"<h1><span[^>]*>(.*?)</span></h1>", page)
+    found = re.search(r"<h1><span[^>]*>([^<]*)</span></h1>", page)
     assert found is not None
     return found[1]
 
