@@ -14,7 +14,13 @@ import click
 import msgspec
 
 from ibi.archive.cli.deposit import send, sources_of, usual_target
-from ibi.archive.cli.options import adopted, archive_options, warn_of_instants
+from ibi.archive.cli.options import (
+    adopted,
+    archive_options,
+    insisting,
+    unchecked_option,
+    warn_of_instants,
+)
 from ibi.client.archive import RemoteArchive
 from ibi.errors import (
     ArchiveError,
@@ -88,7 +94,7 @@ Examples:
 @click.argument("table", type=click.Path(path_type=Path))
 @click.option("--offline", is_flag=True, help="Do not ask resolvers who else has these labels.")
 @click.option("--dry-run", is_flag=True, help="Check all items, and adopt none.")
-@click.option("--unchecked", is_flag=True, help="Accept items to be related to that are not known.")
+@unchecked_option
 @archive_options
 @json_lines_option
 def adopt(  # noqa: PLR0913  # one argument an option
@@ -110,7 +116,7 @@ def adopt(  # noqa: PLR0913  # one argument an option
     rows = _read(table)
     counts: dict[str, int] = {}
     possible: set[Label] = set()
-    options = {"unchecked": True} if unchecked else {}
+    options = insisting(unchecked=unchecked)
     for each in _in_order(rows):
         row = _without_relations(each, possible)
         wanted = options | adopted(row.labels, row.metadata_labels, offline=offline)

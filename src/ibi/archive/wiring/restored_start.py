@@ -40,9 +40,8 @@ def check_restored(
     An archive that was not restored is left alone. So is one whose original is gone for good, by
     the word of its administrator, which is recorded.
     """
-    if not settings.catalogue.startswith(POSTGRESQL) and not (
-        Path(settings.place(settings.catalogue)).exists()
-    ):
+    place = settings.place(settings.catalogue)
+    if not place.startswith(POSTGRESQL) and not Path(place).exists():
         return  # the start says what to do without a catalogue
     # Only for reading: SQLite rewrites a database when the last writer closes it.
     with closing(read_catalogue(settings)) as catalogue:
