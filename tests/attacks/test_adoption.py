@@ -19,10 +19,12 @@ from tests.support.servers.attacked import FULL, switched_off
 from tests.support.servers.attacked_resolver import WITHOUT_TRUST, at_once, attacked, conflicts
 from tests.support.servers.federation import link
 from tests.support.servers.resolver import ResolverServer
-from tests.support.waiting import wait_until
+from tests.support.waiting import wait_for, wait_until
 
 COUNT: Final = 1000 if FULL else 10
 AT_ONCE: Final = 4
+_NAMES_OF_ITEM: Final = 4
+"""Names of a deposited item in a digest: two labels of the item, two of its metadata."""
 
 WITHOUT_CHECK: Final = """
 from ibi.archive.holder_check import HolderCheck
@@ -41,7 +43,15 @@ class Scene:
         self.resolver = resolver
         self.victim = victim
         self.rogue = rogue
+        before = wait_for(self._digest_names, bool)
         self.items = at_once(AT_ONCE, lambda _: victim.deposit({"a": b"a"}), range(COUNT))
+        # Before that, a short label has neither a home nor a digest, and the first claim counts.
+        wait_until(lambda: self._digest_names() == before + _NAMES_OF_ITEM * COUNT)
+
+    def _digest_names(self) -> int:
+        """Return how many names the resolver has read in the digest of the victim."""
+        digest = self.resolver.archives()[self.victim.service].get("digest", {})
+        return int(digest["names"]) if digest.get("whole") else 0
 
     def adopt(self, *, offline: bool) -> list[tuple[int, dict[str, Any]]]:
         """Have the rogue adopt every item; return what its archive answers."""

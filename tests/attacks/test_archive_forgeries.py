@@ -81,7 +81,7 @@ class Target:
         """Yield what the API does for somebody: scope, method, path, body."""
         label, deposit = self.item["rep"], f"deposits/{self.deposit}"
         resolver = quote(self.resolver.address, safe="")
-        yield READ, "GET", "items", None
+        yield READ, "GET", f"items/{label}", None
         yield READ, "GET", "history", None
         yield READ, "GET", "statistics", None
         yield READ, "GET", "resolvers", None

@@ -2,7 +2,8 @@
 
 The secret lies in a file outside the archive, in one that was replaced, and in a deposit of
 somebody else; all paths that lead there are spelled in every way at every door that takes a path.
-Then a second process swaps a folder of an item for a link, while its files are read and revised.
+Then a folder of an item is swapped for a link while its files are read and revised: by the process
+of the archive itself, right before each of its steps; in full counts also by a second process.
 """
 
 from __future__ import annotations
@@ -10,22 +11,23 @@ from __future__ import annotations
 import json
 import os
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
 import pytest
 
-from tests.attacks.test_paths import SECRET, SLASH, UP, swapping
+from tests.attacks.test_paths import IN_FULL, SECRET, SLASH, UP, swapping
 from tests.support.clients.raw_http import Connection
 from tests.support.servers.archive import ArchiveServer
 from tests.support.servers.attacked import FULL, connected
 from tests.support.servers.attacked_archive import attacked, tree
 
 COUNT: Final = 5_000 if FULL else 50
-SWAPPED_READS: Final = 20_000 if FULL else 300
-SWAPPED_WRITES: Final = 300 if FULL else 10
+SWAPPED_READS: Final = 20_000
+SWAPPED_WRITES: Final = 300
 LONG: Final = "x" * 300
 
 WITHOUT_CHECKS: Final = """
@@ -42,7 +44,34 @@ FolderStore.open = lambda self, place, path: LocalFile(
     os.open(self._col / place / "doc" / path, os.O_RDONLY)
 )
 """
-# It dawdles between its check and its opening: whoever wins the race wins it on a slow machine too.
+# A file beside these lines orders one swap: before which step from now on, and in which folder.
+SWAP_ON_ORDER: Final = """
+import os
+from contextlib import suppress
+from pathlib import Path
+from threading import Lock
+
+ORDER, STEPS, LOCK = Path(__file__).with_name("order"), {"doc", "swapped", "secret.txt"}, Lock()
+plainly_opened = os.open
+
+def swap_on_order():
+    with LOCK, suppress(FileNotFoundError):
+        number, doc = ORDER.read_text().split(" ", 1)
+        if int(number):
+            ORDER.write_text(f"{int(number) - 1} {doc}")
+            return
+        ORDER.unlink()
+        for source, target in (("swapped", "aside"), ("link", "swapped"), ("aside", "link")):
+            os.rename(f"{doc}/{source}", f"{doc}/{target}")
+
+def swap_and_open(path, *args, **named):
+    if os.path.basename(os.fsdecode(path)) in STEPS:
+        swap_on_order()
+    return plainly_opened(path, *args, **named)
+
+os.open = swap_and_open
+"""
+# It rests between its check and its opening: a race is won on a slow machine too.
 WITHOUT_WALKING: Final = """
 import os
 import time
@@ -215,7 +244,7 @@ def remove_by_revision(place: Place, path: str) -> None:
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     folder = tmp_path_factory.mktemp("paths")
-    with attacked(folder / "archive") as archive:
+    with attacked(folder / "archive", SWAP_ON_ORDER) as archive:
         yield Place(archive, folder / "outside")
 
 
@@ -286,20 +315,86 @@ class Swapped:
             self._revise("swapped/secret.txt", remove=[])
             self._revise("kept.txt", remove=["swapped/secret.txt"])
 
-    def _revise(self, path: str, remove: list[str]) -> None:
+    def restore(self) -> None:
+        """Let the file of the folder be there, which another test may have removed."""
+        self._revise("swapped/secret.txt", remove=[], content=b"inside")
+        assert self.statuses == {200, 201}
+
+    def _revise(self, path: str, remove: list[str], content: bytes = b"written") -> None:
         label = self._place.label
         opened = self._archive.api("POST", "deposits", {"item": label, "remove": remove})
         if opened.status != 201:
             self.statuses.add(opened.status)
             return
         id_ = opened.json()["id"]
-        sent = self._archive.send(id_, path, b"written")
+        sent = self._archive.send(id_, path, content)
         self.statuses.add(sent.status)
         self.statuses.add(self._archive.api("POST", f"deposits/{id_}/completion").status)
 
 
+def swapped_before_each_step(place: Place, act: Callable[[], object]) -> int:
+    """Act again and again, each time with a swap before the next step; return the number of steps.
+
+    A step opens a folder or the file; at the end, once no step is left, nothing is swapped.
+    """
+    order = place.archive.folder / "without" / "order"
+    for number in count():
+        order.write_text(f"{number} {place.doc}", encoding="utf-8")
+        act()
+        if order.exists():
+            order.unlink()
+            return number
+        assert (place.doc / "swapped").is_symlink()
+        for source, target in (("swapped", "aside"), ("link", "swapped"), ("aside", "link")):
+            (place.doc / source).rename(place.doc / target)
+    raise AssertionError
+
+
+def assert_nothing_led_outside(place: Place, before: object) -> None:
+    assert tree(place.outside) == before
+    kept = [path.read_bytes() for path in place.doc.parent.joinpath("old").rglob("secret.txt")]
+    assert SECRET not in kept
+
+
+def test_a_link_swapped_between_two_steps_is_not_followed_to_read(place: Place) -> None:
+    swapped = Swapped(place)
+    swapped.restore()
+    steps = swapped_before_each_step(place, lambda: swapped.read(1))
+    assert steps == len(("doc", "swapped", "secret.txt"))
+    assert swapped.bodies == {b"", b"inside"}
+
+
+def test_a_link_swapped_between_two_steps_is_not_followed_to_write(place: Place) -> None:
+    before = tree(place.outside)
+    statuses: list[set[int]] = []
+
+    def revise() -> None:
+        swapped = Swapped(place)
+        swapped.revise(1)
+        statuses.append(swapped.statuses)
+
+    assert swapped_before_each_step(place, revise) > len(("doc", "swapped", "secret.txt"))
+    assert_nothing_led_outside(place, before)
+    assert 503 in statuses[0]
+    assert statuses[-1] == {200, 201}
+
+
+def test_the_swap_bites(tmp_path: Path) -> None:
+    """The twin: what checks first and opens then reads the secret, and writes outside."""
+    with attacked(tmp_path / "archive", SWAP_ON_ORDER + WITHOUT_WALKING) as archive:
+        place = Place(archive, tmp_path / "outside")
+        before = tree(place.outside)
+        swapped = Swapped(place)
+        swapped_before_each_step(place, lambda: swapped.read(1))
+        assert SECRET in swapped.bodies
+        swapped_before_each_step(place, lambda: swapped.revise(1))
+        assert tree(place.outside) != before
+
+
+@IN_FULL
 def test_a_link_swapped_in_a_loop_is_not_followed_to_read(place: Place) -> None:
     swapped = Swapped(place)
+    swapped.restore()
     with swapping(place.doc):
         swapped.read(SWAPPED_READS)
         met = any(swapped.meets(b"", b"inside") for _ in range(1000))
@@ -308,18 +403,18 @@ def test_a_link_swapped_in_a_loop_is_not_followed_to_read(place: Place) -> None:
     assert swapped.bodies == {b"", b"inside"}
 
 
+@IN_FULL
 def test_a_link_swapped_in_a_loop_is_not_followed_to_write(place: Place) -> None:
     before = tree(place.outside)
     swapped = Swapped(place)
     with swapping(place.doc):
         swapped.revise(SWAPPED_WRITES)
         done = any(swapped.is_revised() for _ in range(1000))
-    assert tree(place.outside) == before
-    kept = [path.read_bytes() for path in place.doc.parent.joinpath("old").rglob("secret.txt")]
-    assert SECRET not in kept
+    assert_nothing_led_outside(place, before)
     assert done
 
 
+@IN_FULL
 def test_the_swapping_bites(tmp_path: Path) -> None:
     """The twin: who checks first and opens then reads the secret, and writes outside.
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from tests.support.hostile.zip_and_tar import Hostile, chosen, hostile, tarred, zipped
+from tests.support.processes.fork_server import BEFORE_IMPORTS
 from tests.support.servers.archive import ArchiveServer
 from tests.support.servers.attacked import FULL, peak_memory
 from tests.support.servers.attacked_archive import attacked, tree
@@ -16,7 +17,9 @@ MEMORY: Final = 256 << 20
 BEFORE: Final = {"mine.txt": b"mine", "b/mine.txt": b"mine too"}
 """What is in the deposit already."""
 
-WITHOUT_CHECKS: Final = """
+WITHOUT_CHECKS: Final = (
+    BEFORE_IMPORTS
+    + """
 import os, tarfile, zipfile
 from pathlib import Path
 from ibi.archive.storage.unpack import unpack as unpacking
@@ -34,6 +37,7 @@ def unpack(source, write, limits=None):
 
 unpacking.unpack = unpack
 """
+)
 
 
 class Desk:

@@ -25,14 +25,16 @@ import pytest
 
 from tests.support.processes.child import child_process
 from tests.support.processes.environment import own_environment
-from tests.support.processes.fork_server import ForkedProcess, fork, run
+from tests.support.processes.fork_server import BEFORE_IMPORTS, ForkedProcess, fork, run
 from tests.support.processes.other_user import NEEDS_ROOT
 from tests.support.servers.attacked import switched_off
 from tests.support.servers.port_reservation import reserved_port
 from tests.support.waiting import PATIENCE
 
 PARTS: Final = ("archive", "resolver", "ledger", "up", "backups", "restored", "export")
-WITHOUT_MODES: Final = """
+WITHOUT_MODES: Final = (
+    BEFORE_IMPORTS
+    + """
 from ibi.foundation.system import private_files
 private_files.UMASK = 0
 private_files.create_private = lambda path: path.touch(0o666)
@@ -40,6 +42,7 @@ private_files.close_database = lambda path: None
 private_files.close_folder = lambda folder, mark: None
 private_files.make_private = lambda folder: folder.mkdir(parents=True, exist_ok=True)
 """
+)
 """Files get their modes by the umask, and an open folder stays open."""
 WITHOUT_OWNERS: Final = """
 from ibi.foundation.system import private_files

@@ -18,6 +18,7 @@ from ibi.identifier.ibip import Ibip
 from ibi.identifier.instant import Instant
 from ibi.identifier.repository_name import RepositoryName
 from tests.support.doubles.archive import ArchiveDouble, ClaimingArchive
+from tests.support.processes.fork_server import BEFORE_IMPORTS
 from tests.support.servers.attacked import FULL
 from tests.support.servers.attacked_resolver import at_once, attacked
 from tests.support.servers.resolver import ResolverServer
@@ -38,11 +39,14 @@ def looked_up(host, *args, **options):
 socket.getaddrinfo = looked_up
 """
 """The host has the address of this machine."""
-WITHOUT_PORTS: Final = f"""{NAMES}
+WITHOUT_PORTS: Final = (
+    BEFORE_IMPORTS
+    + f"""{NAMES}
 from ibi.resolver.rules import home_places
 
 home_places.proved_at = home_places.proved_by_name
 """
+)
 
 
 class Scene:

@@ -29,6 +29,7 @@ from tests.support.servers.attacked_resolver import (
     requests_for,
     service_of,
 )
+from tests.support.servers.program import WORKERS
 from tests.support.servers.resolver import ResolverServer
 from tests.support.waiting import wait_until
 
@@ -77,8 +78,11 @@ def scene(
                 archive.publish()
             resolver.include(archive)
         # A digest that is read is not yet followed in the twin.
-        read = "digests" if without or not published else "logs_followed"
-        wait_until(lambda: metric(resolver, read) == ARCHIVES * published)
+        if without or not published:
+            wait_until(lambda: metric(resolver, "digests") == ARCHIVES * published)
+        else:
+            workers = int(WORKERS or str(settings.get("workers", 1)))
+            wait_until(lambda: metric(resolver, "logs_followed") == ARCHIVES * workers)
         yield resolver, archives
 
 
@@ -111,8 +115,9 @@ def messages(archives: list[ArchiveDouble]) -> int:
     return sum(len(requests_for(archive)) for archive in archives)
 
 
-def test_a_miss_costs_three_messages_at_most(tmp_path: Path) -> None:
-    with scene(tmp_path, published=True) as (resolver, archives):
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_miss_costs_three_messages_at_most(tmp_path: Path, workers: int) -> None:
+    with scene(tmp_path, published=True, workers=workers) as (resolver, archives):
         assert flood(resolver, range(COUNT)) == {404: COUNT}
         assert messages(archives) <= MOST * COUNT
         # Homes are asked in any case.
@@ -188,6 +193,7 @@ def read_times(resolver: ResolverServer, names: list[str]) -> list[float]:
     return times
 
 
+@pytest.mark.alone
 @pytest.mark.skipif(not FULL, reason="times are compared in the full count alone")
 def test_readers_wait_no_longer_than_twice_as_long(tmp_path: Path) -> None:
     with scene(tmp_path, published=True) as (resolver, archives):

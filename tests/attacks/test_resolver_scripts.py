@@ -15,9 +15,11 @@ from urllib.parse import quote
 
 import pytest
 
+from ibi.foundation.pages.static_files import SCRIPT_CHECKSUM
 from tests.attacks.test_resolver_redirects import UrlGiver
 from tests.support.clients.raw_http import Connection
 from tests.support.hostile.script_payloads import VECTORS, payloads
+from tests.support.processes.fork_server import BEFORE_IMPORTS
 from tests.support.servers.attacked import FULL, connected
 from tests.support.servers.attacked_resolver import attacked, label, service_of
 from tests.support.servers.resolver import SERVICE, ResolverServer
@@ -69,12 +71,15 @@ TAGS: Final = frozenset(
             "th",
             "td",
         ),
-        *("strong", "em", "small", "time", "meter", "hr", "abbr", "kbd"),
+        *("strong", "em", "small", "time", "hr", "abbr", "kbd", "b", "wbr", "script"),
+        *("svg", "path", "circle", "rect", "g"),
     }
 )
 ADDRESSES: Final = ("href", "src", "action", "formaction")
 
-WITHOUT_ESCAPING: Final = """
+WITHOUT_ESCAPING: Final = (
+    BEFORE_IMPORTS
+    + """
 import jinja2
 
 class Plain(jinja2.Environment):
@@ -86,6 +91,7 @@ from ibi.resolver.web import public_routes
 
 public_routes._HEADERS["Content-Security-Policy"] = "img-src *"
 """
+)
 
 
 class Reader(HTMLParser):
@@ -102,6 +108,8 @@ class Reader(HTMLParser):
         self.count += 1
         if tag not in TAGS:
             self.faults.append(f"<{tag}>")
+        if tag == "script" and ("integrity", SCRIPT_CHECKSUM) not in attrs:
+            self.faults.append(f"script {attrs}")
         for name, value in attrs:
             if name.startswith("on") or name in {"style", "srcdoc", "autofocus"}:
                 self.faults.append(f"{tag} {name}={value}")

@@ -143,6 +143,7 @@ def growth_of_time(read: Callable[[str], object], frame: str, worst: list[str]) 
     return whole / max(part, len(worst) * 1e-4)
 
 
+@pytest.mark.alone
 @pytest.mark.skipif(not FULL, reason="times are compared in the full count alone")
 @pytest.mark.parametrize("door", DOORS)
 def test_time_grows_with_the_length_and_not_faster(door: str) -> None:
@@ -150,6 +151,7 @@ def test_time_grows_with_the_length_and_not_faster(door: str) -> None:
         assert growth_of_time(DOORS[door], frame, CHOSEN) < MOST_OF_TIME, frame
 
 
+@pytest.mark.alone
 @pytest.mark.skipif(not FULL, reason="times are compared in the full count alone")
 def test_the_measure_of_time_finds_a_quadratic_reader() -> None:
     """The twin: the same measure, of a reader that begins anew at every character."""

@@ -8,10 +8,12 @@ the link then reports as many accesses as it has readers, on the same keys.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
+
+import pytest
 
 from ibi.identifier.label import parse
 from ibi.model.relation import Relation
@@ -19,21 +21,31 @@ from ibi.wire import responses
 from ibi.wire.access_counts import proof
 from ibi.wire.requests import Acknowledgment, UrlRequest, encode
 from ibi.wire.responses import UrlList
-from tests.support.scenes.link_secret import SECRET, linked
+from tests.support.doubles.resolver import ResolverDouble
+from tests.support.scenes.link_secret import SECRET, linked, states
 from tests.support.servers.archive import ArchiveServer
 from tests.support.servers.attacked import FULL
 from tests.support.servers.attacked_archive import attacked
+from tests.support.waiting import wait_until
 
 SHEETS: Final = 1000 if FULL else 20
 CLIENT: Final = "203.0.113.66"
 READERS: Final = 7
 """Readers that the resolver of the link reports of each item."""
+End: TypeAlias = Callable[[ArchiveServer, ResolverDouble], None]
+"""Ends the link of an archive to a resolver."""
 
 # Every acknowledgment seems to come from a resolver of a link.
 WITHOUT_PROOF: Final = """
 from ibi.archive.web import protocol
 
 protocol.is_proved = lambda secrets, key, counts, given: True
+"""
+# The secret of a link stays after its end.
+WITH_OLD_SECRETS: Final = """
+from ibi.archive.rules import announcement
+
+announcement._without_secret = lambda link: link
 """
 
 
@@ -121,3 +133,44 @@ def test_twin_without_the_proof_forged_sheets_are_counted(tmp_path: Path) -> Non
     assert statuses == {200}
     assert forged > SHEETS
     assert honest == 0
+
+
+def removed(archive: ArchiveServer, resolver: ResolverDouble) -> None:
+    """Remove the link, and let the resolver exclude the archive."""
+    assert archive.api("DELETE", f"resolvers/{resolver.address}").status < 300
+    wait_until(lambda: not states(archive))
+
+
+def leaving(archive: ArchiveServer, resolver: ResolverDouble) -> None:
+    """Remove the link to a resolver that never answers again, so that the removal has no end."""
+    resolver.behaviour = "hang up"
+    assert archive.api("DELETE", f"resolvers/{resolver.address}").status < 300
+    wait_until(lambda: states(archive)[resolver.address] == "leaving")
+
+
+def refused(archive: ArchiveServer, resolver: ResolverDouble) -> None:
+    """Let the operator of the resolver remove the archive."""
+    resolver.registrations.clear()
+    archive.restart()
+    wait_until(lambda: states(archive)[resolver.address] == "refused")
+
+
+def after_the_end(folder: Path, end: End, without: str = "") -> int:
+    """End a link, and report many accesses by its secret; return what was counted."""
+    with attacked(folder, without) as archive, linked(archive) as resolver:
+        target = Target(archive)
+        one = target.key()
+        end(archive, resolver)
+        given = proof(SECRET, one.key.text, READERS, ())
+        target.send(encode(replace(one, accesses=READERS, proof=given)))
+        return target.counted()
+
+
+@pytest.mark.parametrize("end", [removed, leaving, refused])
+def test_the_secret_of_a_link_proves_nothing_after_its_end(tmp_path: Path, end: End) -> None:
+    assert after_the_end(tmp_path, end) == 0
+
+
+@pytest.mark.parametrize("end", [leaving, refused])
+def test_twin_with_old_secrets_many_accesses_are_counted(tmp_path: Path, end: End) -> None:
+    assert after_the_end(tmp_path, end, WITH_OLD_SECRETS) == READERS

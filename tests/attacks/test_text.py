@@ -216,12 +216,14 @@ def _growth_of_time(frame: str, read: Callable[[str], object], worst: list[str])
     return long / short
 
 
+@pytest.mark.alone
 @pytest.mark.skipif(not FULL, reason="times are compared in the full count alone")
 @pytest.mark.parametrize("frame", FRAMES)
 def test_time_grows_with_the_length_and_not_faster(frame: str) -> None:
     assert _growth_of_time(frame, read_or_refuse, WORST) < MOST_OF_TIME
 
 
+@pytest.mark.alone
 @pytest.mark.skipif(not FULL, reason="times are compared in the full count alone")
 def test_the_measure_of_time_finds_a_quadratic_reader() -> None:
     """The twin: the same measure, with no guard against backtracking."""

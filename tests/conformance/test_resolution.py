@@ -90,6 +90,11 @@ class Printed:
         self.messages += [requests.at(base, InclusionConfirmationRequest()), "confirmation yes"]
         return ""
 
+    async def denies(self, address: str, service: Label, seconds: float) -> bool:
+        """Deny an archive that is elsewhere: the standard has no such message."""
+        del address, service, seconds
+        return True
+
     async def digest(
         self, archive: RegisteredArchive, epoch: str, after: int, seconds: float
     ) -> DigestPage | NoReply | None:

@@ -433,6 +433,33 @@ def test_an_archive_confirms_that_it_is_there(double: ArchiveDouble) -> None:
             assert said == reason, behaviour
 
 
+DENIALS: Final = {
+    "not found",
+    "redirect",
+    "another answer",
+    "error answer",
+    "garbled list",
+    "hidden bomb",
+}
+"""Behaviours of a server at which there is no such archive."""
+
+
+def test_a_server_denies_an_archive_only_if_it_answers(double: ArchiveDouble) -> None:
+    async def each(client: HttpArchiveClient) -> set[str]:
+        found = set()
+        for behaviour in sorted(BEHAVIOURS.keys() - ENDLESS):
+            double.behaviour = behaviour
+            if await client.denies(double.address, parse(SERVICE), ENOUGH):
+                found.add(behaviour)
+        return found
+
+    assert run(each) == DENIALS
+    double.behaviour = "archive"
+    own, other = parse(SERVICE), parse(LABEL)
+    assert not run(lambda client: client.denies(double.address, own, ENOUGH))
+    assert run(lambda client: client.denies(double.address, other, ENOUGH))
+
+
 def test_an_archive_takes_notice(double: ArchiveDouble) -> None:
     archive = archive_at(double.address)
 

@@ -18,6 +18,7 @@ from ibi.foundation.sql.sqlite import Sqlite
 from ibi.model.clock import SECOND
 from ibi.model.registration import RegisteredArchive
 from ibi.resolver.ports.store import Owner, PendingAcknowledgment
+from ibi.resolver.ports.workers import DIGESTS
 from ibi.resolver.registry.availability import RECENT
 from ibi.resolver.registry.health_check import HealthCheck
 from ibi.resolver.registry.inclusion import InclusionService
@@ -34,7 +35,6 @@ from ibi.resolver.workers.change_feed import ChangeFeed
 from ibi.resolver.workers.leases import (
     ACKNOWLEDGE,
     ALL,
-    DIGESTS,
     HEALTH_CHECK,
     HEARTBEAT_SECONDS,
     LEASE_TIME,

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from ibi.errors import MintingRequestError, shown
-from ibi.foundation.settings_file import POSTGRESQL
+from ibi.foundation.settings_file import POSTGRESQL, refuse_other_url
 from ibi.foundation.sql.database_url import open_database
+from ibi.foundation.sql.sqlite import tables_of
 from ibi.foundation.system.clock import SystemClock
 from ibi.identifier import ibip, repository_name
 from ibi.minting.minter import Minter
@@ -18,13 +19,19 @@ from ibi.minting.rules.granularity import AUTO, parse_granularity
 from ibi.minting.rules.reservation import ReservationLimits
 from ibi.minting.rules.subsystem import Subsystem
 from ibi.minting.settings import MinterSettings
-from ibi.minting.storage.ledger import SqlLedger
+from ibi.minting.storage.ledger import LEDGER_TABLE, SqlLedger
 from ibi.minting.storage.machine_folder import MachineFolder
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
 
     from ibi.minting.web.service import MintingService
+
+_OTHER_DATABASES: Final = {
+    "archive": "the catalogue of an archive",
+    "resolver": "the registry of a resolver",
+}
+"""Databases that somebody may take for a ledger, by the beginning of the names of their tables."""
 
 
 def subsystem_of(settings: MinterSettings) -> Subsystem:
@@ -112,7 +119,21 @@ def minting_service(settings: MinterSettings) -> tuple[MintingService, Starlette
 
 def open_ledger(place: str, *, existing: bool = False) -> SqlLedger:
     """Open the ledger at a path or a postgresql:// URL; create it, unless it must exist."""
+    refuse_other_url(place)
     if not place.startswith(POSTGRESQL) and existing and not Path(place).exists():
         msg = f"There is no ledger at {shown(place)}: name the one that the minter uses."
         raise MintingRequestError(msg)
+    if not place.startswith(POSTGRESQL):
+        _refuse_other_database(place)
     return SqlLedger(open_database(place))
+
+
+def _refuse_other_database(path: str) -> None:
+    """Raise if a file is the database of another program, before anything is written to it."""
+    tables = tables_of(Path(path))
+    if not tables or LEDGER_TABLE in tables:
+        return
+    table = min(tables)
+    other = f"a database of another program, with the table {shown(table)}"
+    what = _OTHER_DATABASES.get(table.partition("_")[0], other)
+    raise MintingRequestError(f"{shown(path)} is no ledger: it is {what}. Name another file.")

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 import subprocess
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -221,6 +223,29 @@ def lines_of(process: subprocess.Popen[str]) -> list[str]:
     with process:
         assert process.stdout
         return process.stdout.read().splitlines()
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        ("resolver_archive", "it is the registry of a resolver"),
+        ("archive_item", "it is the catalogue of an archive"),
+        ("songs", "it is a database of another program, with the table 'songs'"),
+    ],
+)
+@pytest.mark.parametrize("command", [("mint", "--host", HOST), ("minter", "token", "list")])
+def test_the_database_of_another_program_is_refused_and_stays_as_it_is(
+    shell: Shell, tmp_path: Path, command: tuple[str, ...], table: str, said: str
+) -> None:
+    path = tmp_path / "other.sqlite"
+    with closing(sqlite3.connect(path)) as other:
+        other.execute(f"CREATE TABLE {table} (title TEXT)")
+    before = path.read_bytes()
+    refused = shell.run(*command, "--ledger", str(path))
+    assert refused.returncode == 1
+    assert said in refusal(refused)
+    assert path.read_bytes() == before
+    assert [each.name for each in tmp_path.glob("other*")] == ["other.sqlite"]
 
 
 def test_two_at_once_on_one_ledger_share_no_label(shell: Shell) -> None:

@@ -32,6 +32,7 @@ from ibi.resolver.rules.digest_paging import (
     meaning,
     without_digest,
 )
+from ibi.resolver.rules.followed_logs import FollowedLogs
 from ibi.resolver.storage.migrations import RESOLVER_MIGRATIONS
 from ibi.resolver.storage.store import SqlResolverStore
 from ibi.wire.digest import DigestPage, fingerprint
@@ -178,7 +179,7 @@ class Desk:
         """Ends the fetching, and begins it anew."""
         self.start()
 
-    def start(self, **more: int) -> None:
+    def start(self, **more: object) -> None:
         """Begin with an empty memory."""
         self.locations = Locations(
             self.store.locations,
@@ -195,7 +196,7 @@ class Desk:
             on_duty=lambda: self.on_duty,
             tick=0.001,
             seconds=0.01,
-            **more,  # type: ignore[arg-type]  # numbers
+            **more,  # type: ignore[arg-type]  # its options
         )
 
     async def include(
@@ -314,6 +315,36 @@ def test_a_log_that_begins_anew_replaces_what_was_here(store: SqlResolverStore) 
         await until(lambda: store.locations.holders(1) == [])
         assert store.locations.holders(2) == [new.number]
         assert store.locations.sweep_digests(0) == 0
+
+    play(store, story)
+
+
+def test_a_log_that_begins_anew_stands_for_no_answer_before_the_old_one_is_dropped(
+    store: SqlResolverStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither here nor in other processes, which need some time to learn it."""
+    followed = FollowedLogs(10.0)
+    seen: list[object] = []
+
+    def is_relaying() -> bool:
+        seen.append("waits")
+        return True
+
+    async def story(desk: Desk) -> None:
+        desk.start(followed=followed, is_relaying=is_relaying)
+        followed.seconds = 0.01
+        await desk.again()
+        begin = store.locations.begin_digest
+
+        def begun(archive: str, most: int) -> DigestProgress | None:
+            seen.append(set(followed.names(0.0)))
+            return begin(archive, most)
+
+        monkeypatch.setattr(store.locations, "begin_digest", begun)
+        pages = page(1, 2, last=10), page(3, last=5, epoch=OTHER)
+        await desk.include(1, *(replace(each, notifies=True) for each in pages))
+        await until(lambda: len(seen) > 2)
+        assert seen == [set(), "waits", set()]
 
     play(store, story)
 

@@ -343,6 +343,29 @@ async def test_what_an_archive_said_last_counts() -> None:
         assert at.archive.address == ELSEWHERE.address
 
 
+@pytest.mark.parametrize("is_there", [True, False])
+async def test_an_archive_counts_where_it_confirms_after_another_request_was_served(
+    *, is_there: bool
+) -> None:
+    """Another process serves an earlier request, or a later one, while a request is served."""
+    async with resolver() as at:
+        at.archives.there.add(ELSEWHERE.address)
+        task = await served_while(at, InclusionRequest(ELSEWHERE, KEY))
+        other = replace(RECORD, address="other.example.org")
+        await at.registry.include(ID, other, confirmed=False)
+        confirm = at.archives.confirm
+
+        async def confirm_once(address: str, service: Label, seconds: float) -> str:
+            # The archive has left the address after its first confirmation.
+            return await confirm(address if is_there else "", service, seconds)
+
+        at.archives.confirm = confirm_once  # type: ignore[method-assign]
+        at.archives.free[ELSEWHERE.address].set()
+        status = await task
+        assert status == InclusionStatus(is_there)
+        assert at.archive.address == (ELSEWHERE.address if is_there else other.address)
+
+
 async def test_nobody_waits_for_the_confirmation_of_another() -> None:
     async with resolver() as at:
         task = await served_while(at, ON)
@@ -435,6 +458,21 @@ async def test_an_archive_at_some_port_is_the_home_of_labels_of_that_port() -> N
             Ibip.mount(RECORD.ip, 23250, Instant(1_700_000_000)),
         ):
             assert at.registry.homes(label) == {OTHER.canonical}
+
+
+async def test_a_server_that_confirms_every_archive_proves_only_what_is_free() -> None:
+    async with resolver() as at:
+        at.archives.there = at.archives.undiscerning = {RECORD.address, f"{RECORD.ip}:80"}
+        await at.serve(ON)
+        assert at.registry.homes(AT_NAME) == at.registry.homes(AT_NUMBER) == {ID}
+        await at.register(OTHER)
+        # Confirmed, and not at home: another archive is, at every port of the host.
+        for port in ("", ":443", ":23250"):
+            at.archives.there |= {f"{RECORD.address}{port}", f"{RECORD.ip}{port}"}
+            record = replace(RECORD, service=OTHER, address=f"{RECORD.address}{port}")
+            status = await at.serve(InclusionRequest(record, KEY))
+            assert status == InclusionStatus(confirmed=True)
+            assert at.registry.homes(AT_NAME) == at.registry.homes(AT_NUMBER) == {ID}
 
 
 async def test_only_an_answer_at_the_host_too_proves_the_ip_address() -> None:

@@ -673,6 +673,38 @@ def test_nobody_becomes_an_owner_while_the_record_cannot_be_read() -> None:
     assert owner_after(question(), replace(evidence, is_on_record=True), 7) is not None
 
 
+UNREAD_OWNER = {
+    "a claim": (heard(original(A), unknown(C)), "unsure  not a"),
+    "a claim of an archive whose digest lists it": (heard(original(A), listed=A), "unsure  not a"),
+    "a claim of the home": (heard(original(A), original(B), homes=B), "redirect b home"),
+    "a claim, and a copy": (heard(original(A), copy(C)), "redirect c copy"),
+    "a claim that the home does not know": (
+        heard(original(A), unknown(B), homes=B),
+        "unsure  not a",
+    ),
+    "a claim to what the home deleted": (heard(original(A), deleted(B), homes=B), "gone b"),
+    "no claim": (heard(unknown(A), unknown(B)), "notfound"),
+}
+
+
+@pytest.mark.parametrize("name", UNREAD_OWNER)
+def test_while_the_owner_cannot_be_read_only_a_home_is_trusted(name: str) -> None:
+    evidence, expected = UNREAD_OWNER[name]
+    unread = replace(evidence, is_on_record=False)
+    assert shown(decide(question(), unread)) == expected
+    if "claim of the home" not in name and "copy" not in name:
+        assert shown(decide(question(required=True), unread)) == expected
+
+
+def test_while_digests_cannot_be_read_an_archive_that_only_claims_is_not_trusted() -> None:
+    claim = replace(heard(original(A)), are_digests_read=False)
+    assert shown(decide(question(), claim)) == "unsure  not a"
+    assert shown(decide(question(), replace(claim, homes=frozenset(A)))) == "redirect a home"
+    owned = replace(claim, owner=owned_by(A))
+    assert shown(decide(question(), owned)) == "redirect a owner"
+    assert owner_after(question(), claim, 7) is None
+
+
 def test_nobody_becomes_an_owner_by_a_relation() -> None:
     evidence = heard(has_last_edition(A, State.ORIGINAL))
     assert owner_after(question("!"), evidence, 7) is None

@@ -10,7 +10,7 @@ from ibi.identifier.ibip import Ibip
 from ibi.identifier.instant import Instant
 from ibi.identifier.label import Label, parse
 from ibi.model.registration import EVERY_PORT, Inclusion, ProvedPlace, RegisteredArchive
-from ibi.resolver.rules.home_places import at_ip, homes_for, host_and_port, places_of
+from ibi.resolver.rules.home_places import at_ip, homes_for, host_and_port, places_of, proved_at
 
 REP = "sid.inpe.br/mtc-m21/2012/06.05.15.34.39"
 REP_8080 = "sid.inpe.br/mtc-m21.8080/2012/06.05.15.34.39"
@@ -94,8 +94,9 @@ def test_an_archive_that_was_found_at_a_place_is_at_home_there(
     expected: bool,  # noqa: FBT001  # a column
 ) -> None:
     wanted = parse(label, strict=True)
-    assert is_home(archive(OTHER_IBIP, address, confirmed=True), wanted) is expected
-    assert not is_home(archive(OTHER_IBIP, address), wanted)
+    there = archive(OTHER_IBIP, address, confirmed=True)
+    assert is_home(replace(there, confirmed_at=(proved_at(address),)), wanted) is expected
+    assert not is_home(there, wanted)
 
 
 @pytest.mark.parametrize(

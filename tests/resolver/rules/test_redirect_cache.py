@@ -127,7 +127,7 @@ DOUBTS: Final = [
     # A senior has not answered yet.
     replace(evidence(has(SECOND)), awaited=frozenset({parse(FIRST).canonical})),
     # It could not be read who the owner is.
-    replace(evidence(has(FIRST)), is_on_record=False),
+    replace(evidence(has(FIRST), home=FIRST), is_on_record=False),
 ]
 NO_DOUBTS: Final = [
     evidence(has(FIRST), silent(SECOND)),

@@ -386,8 +386,7 @@ def test_those_who_were_held_back_get_a_moment_of_their_own(
         before = scene.registry.last_asked(claimant)
         reader = asyncio.create_task(scene.resolve(question()))
         await until(lambda: scene.registry.last_asked(claimant) > before)
-        await asyncio.sleep(0.01)
-        assert len(scene.archives.requests) == len(FIVE)
+        await until(lambda: len(scene.archives.requests) == len(FIVE))
         assert not reader.done()
         scene.archives.free.set()
         assert winner(await reader) == "a"
@@ -581,7 +580,8 @@ def test_a_search_whose_readers_have_left_gives_way(monkeypatch: pytest.MonkeyPa
             for label in labels[1:]
         ]
         await until(lambda: len(scene.archives.requests) == 3 * len(NAMES))
-        await asyncio.sleep(0.01)
+        running = scene.searching._running.values()  # noqa: SLF001  # nothing else shows it
+        await until(lambda: all(search.readers for search in running))
         with pytest.raises(OverloadError):
             await scene.resolve(question())
         scene.archives.free.set()

@@ -389,3 +389,32 @@ def test_a_read_does_not_wait_for_another_process_that_writes(tmp_path: Path) ->
         other.transaction(while_it_writes)
         assert store.owners.owner("x") is None
         other.close()
+
+
+# --- followed logs --------------------------------------------------------------------------------
+
+
+def test_followed_logs_are_published_by_the_process_whose_duty_digests_are(
+    place: ResolverDatabase,
+) -> None:
+    one, other = place(), place()
+    for name in ("one", "other"):
+        one.processes.register(name, ["digests"])
+    one.processes.heartbeat("one", {})
+    logs = one.followed_logs
+    assert logs.published(-1) == (0, [])
+    assert not logs.publish("other", {"a": 7}, anew=True)
+    assert logs.publish("one", {"a": 7, "b": 8}, anew=True)
+    assert logs.publish("one", {}, anew=False)
+    count, digests = other.followed_logs.published(-1)
+    assert (count, sorted(digests)) == (2, [("a", 7), ("b", 8)])
+    assert logs.publish("one", {"b": 0, "c": 9}, anew=False)
+    count, digests = other.followed_logs.published(count)
+    assert (count, sorted(digests)) == (3, [("b", 0), ("c", 9)])
+    one.processes.unregister("one")
+    one.processes.heartbeat("other", {})
+    assert not logs.publish("one", {"b": 8}, anew=False)
+    assert other.followed_logs.publish("other", {"c": 10}, anew=True)
+    count, digests = logs.published(count)
+    assert (count, sorted(digests)) == (4, [("a", 0), ("b", 0), ("c", 10)])
+    assert logs.published(count) == (4, [])

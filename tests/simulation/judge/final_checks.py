@@ -168,7 +168,7 @@ class FinalChecks:
             unmet += [
                 f"{resolver.name} has read the digest of {host.name}"
                 for host in world.archives
-                if (host.id,) not in read
+                if host.publishes and (host.id,) not in read
             ]
             [(rows,)] = resolver.database.inspect("SELECT count(*) FROM resolver_acknowledgment")
             waiting = max(rows, resolver.acknowledging.waiting)

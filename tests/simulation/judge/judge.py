@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
@@ -17,7 +18,7 @@ from ibi.resolver.rules.resolution import Resolution
 from ibi.wire.digest import fingerprint
 from ibi.wire.requests import UrlRequest
 from tests.simulation.judge.access_counts import DisclosedAddresses
-from tests.simulation.judge.ground_truth import GroundTruth
+from tests.simulation.judge.ground_truth import GroundTruth, Holding
 from tests.simulation.programs.resolver_host import CACHE_SECONDS, FEED_INTERVAL
 from tests.simulation.world.machines import SECOND, START
 
@@ -140,6 +141,8 @@ class Judge(GroundTruth):
         if resolver.database.name in self.well_read:
             self._check_likely(resolver, resolution)
         self._check_digests(resolver, resolution)
+        if isinstance(resolution.outcome, Unserved) and resolution.question.original_required:
+            self._check_original_absence(resolver, label, resolution.last.began)
         if not isinstance(resolution.outcome, Redirect):
             return
         self._check_claimant(resolver, resolution, resolution.outcome.answer.archive)
@@ -160,8 +163,9 @@ class Judge(GroundTruth):
     def _check_claimant(self, resolver: ResolverHost, resolution: Resolution, archive: str) -> None:
         """Check that a forged Original is not trusted rather than one that comes before it.
 
-        The true one is in an archive at home where the label was made, or whose digest alone lists
-        it, whether that archive answers or not (docs/adr/0018).
+        The true one is in an archive at home where the label was made, or whose digest lists it,
+        whether that archive answers or not; of two archives whose digests list it the senior one
+        comes first (docs/adr/0018).
         """
         label, began = resolution.question.label.canonical, resolution.last.began
         host, key = self._world.archive_of(archive), (resolver.base, label)
@@ -170,10 +174,12 @@ class Judge(GroundTruth):
         if self.forged.get(label) != host.name or is_trusted:
             return
         listed = self._listed.get((resolver.name, label), {})
+        ranks = resolver.registry.ranks()
         for name, holding in self.holdings[label].items():
             true = self._world.archive(name)
             is_true = holding.state is State.ORIGINAL and true is not host
-            is_listed = true.id in listed and listed[true.id] <= began and archive not in listed
+            is_before = archive not in listed or ranks[true.id] < ranks[archive]
+            is_listed = true.id in listed and listed[true.id] <= began and is_before
             is_home = label.startswith(f"{true.subsystem.rep_prefix}/")
             if is_true and holding.since < began and (is_home or is_listed):
                 self._violate(
@@ -311,20 +317,43 @@ class Judge(GroundTruth):
                 )
 
     def _check_absence(self, resolver: ResolverHost, label: str, began: float) -> None:
-        """Check that neither an included archive nor the recorded owner has an item not found."""
+        """Check that no archive has an item that is not found."""
+        for host, holding, is_excused in self._unfound(resolver, label, began):
+            if holding.since < began and not is_excused:
+                self._violate(
+                    f"{resolver.name} says that no archive has {self.name(label)}, "
+                    f"and {host} has it"
+                )
+
+    def _check_original_absence(self, resolver: ResolverHost, label: str, began: float) -> None:
+        """Check that no archive that was not asked has an Original that is not found."""
+        for host, holding, is_excused in self._unfound(resolver, label, began):
+            is_asked = self._is_asked(resolver, label, self._world.archive(host).id, began)
+            is_held = holding.state is State.ORIGINAL and holding.since < began
+            if is_held and not is_asked and not is_excused:
+                self._violate(
+                    f"{resolver.name} says that no archive has the Original of "
+                    f"{self.name(label)}, and did not ask {host}, which has it"
+                )
+
+    def _unfound(
+        self, resolver: ResolverHost, label: str, began: float
+    ) -> Iterator[tuple[str, Holding, bool]]:
+        """Yield where an item is of which a resolver must know, and whether it is excused.
+
+        It must know of included archives and of the recorded owner. It is excused if a digest that
+        stands for the answer may lack the item.
+        """
         owner, since = self._owners.get((resolver.base, label), ("", 0.0))
         on_record = [owner] if owner and since <= began else []
         for each in (*self.inclusions.since(resolver.database, began - _NEWS), *on_record):
             host = self._world.archive_of(each)
             holding = self.holdings[label].get(host.name)
-            if holding is None or holding.since >= began:
+            if holding is None:
                 continue
             is_asked = self._is_asked(resolver, label, each, began)
-            if is_asked or not self._may_be_unread(resolver, each, holding.since, began):
-                self._violate(
-                    f"{resolver.name} says that no archive has {self.name(label)}, "
-                    f"and {host.name} has it"
-                )
+            is_unread = self._may_be_unread(resolver, each, holding.since, began)
+            yield host.name, holding, not is_asked and is_unread
 
     def _check_digests(self, resolver: ResolverHost, resolution: Resolution) -> None:
         """Check that no digest stands for an answer that has changed since.

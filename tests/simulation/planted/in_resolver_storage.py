@@ -124,6 +124,7 @@ IN_PROCESSES: Final = (
     Mutation(
         "a process that was declared gone continues under its old name",
         {"ibi.resolver.workers.leases.WorkerLeases._register": _register_once},
+        within=150,
     ),
     Mutation(
         "changes of the registry are not serialised",

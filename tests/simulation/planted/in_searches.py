@@ -239,6 +239,7 @@ IN_RESOLVERS: Final = (
     Mutation(
         "a claim is trusted while an archive is silent whose digest lists the item",
         {"ibi.resolver.rules.evidence.Evidence.holders": property(_owner_and_homes)},
+        within=150,
     ),
     Mutation(
         "a home that is switched off is ignored",
@@ -264,10 +265,12 @@ IN_RESOLVERS: Final = (
     Mutation(
         "an archive that is down is ignored",
         {"ibi.resolver.rules.archive_roster._standing": _only_who_answers},
+        within=150,
     ),
     Mutation(
         "an owner that is switched off is ignored",
         {"ibi.resolver.search.search.Search._owner": _only_who_is_on},
+        within=150,
     ),
     Mutation(
         "a claim is trusted before all have answered",

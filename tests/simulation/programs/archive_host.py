@@ -57,16 +57,18 @@ if TYPE_CHECKING:
 
 TOKEN: Final = "token"  # noqa: S105  # no secret
 _ROUND: Final = 1800.0
+"""Seconds between two rounds of housekeeping."""
 _NOTIFIER_TICK: Final = 2.0
 """Seconds between two reads of the position of the log."""
-"""Seconds between two rounds of housekeeping."""
 
 
 class ArchiveHost(Host):
     """A machine on which an archive runs."""
 
-    def __init__(self, world: World, number: int) -> None:
+    def __init__(self, world: World, number: int, *, publishes: bool) -> None:
         self.number = number
+        self.publishes = publishes
+        """Whether it publishes a digest; archives of other implementations do not."""
         super().__init__(world, f"a{number}", f"a{number}.example.org")
         self.tree = StoredTree()
         self.subsystem = Subsystem(host=self.address, ip=f"150.163.34.{number}")
@@ -99,7 +101,7 @@ class ArchiveHost(Host):
         keys = UrlKeys(bytes.fromhex(secret))
         self.answering = ArchiveService(self.catalogue, self.identity, keys, clock)
         self.used_keys = UsedKeyCleanup(self.catalogue.statistics, clock)
-        self.digest = DigestEndpoint(DigestLog(self.catalogue.digest), published=True)
+        self.digest = DigestEndpoint(DigestLog(self.catalogue.digest), published=self.publishes)
         self.filling = DigestBackfill(self.catalogue.digest)
         self.deposits = Deposits(self.archive, _unpack)
         self.links = CatalogueLinks(self.catalogue.links)
@@ -145,7 +147,8 @@ class ArchiveHost(Host):
         """Start the background work."""
         self.answering.counting.open()
         self.filling.start()
-        self.notifier.start()
+        if self.publishes:
+            self.notifier.start()
         self.transfers.start()
         self.announcer.start()
         assert self._running is not None

@@ -21,7 +21,9 @@ from ibi.resolver.digests.change_notices import ChangeNotices
 from ibi.resolver.digests.fetcher import DigestFetcher
 from ibi.resolver.digests.locations import Locations
 from ibi.resolver.digests.log_follower import LogFollower
+from ibi.resolver.digests.log_relay import LogRelay
 from ibi.resolver.ports.store import Owner
+from ibi.resolver.ports.workers import DIGESTS
 from ibi.resolver.registry.health_check import HealthCheck
 from ibi.resolver.registry.inclusion import InclusionService
 from ibi.resolver.registry.registration_key import KeyGuessLimit
@@ -37,7 +39,7 @@ from ibi.resolver.web.fast_redirects import FastRedirects
 from ibi.resolver.web.protocol import InclusionEndpoint
 from ibi.resolver.wiring.background import BackgroundServices
 from ibi.resolver.workers.change_feed import ChangeFeed
-from ibi.resolver.workers.leases import DIGESTS, HEALTH_CHECK, WorkerIdentity, WorkerLeases
+from ibi.resolver.workers.leases import HEALTH_CHECK, WorkerIdentity, WorkerLeases
 from ibi.wire import requests, responses
 from ibi.wire.requests import DEFAULT_SERVICE, ExclusionRequest, InclusionRequest
 from ibi.wire.responses import InclusionStatus
@@ -142,8 +144,10 @@ class ResolverHost(Host):
             clock,
             followed=followed,
             on_duty=lambda: duties.holds(DIGESTS),
+            is_relaying=lambda: duties.processes > 1,
             tick=_TICK,
         )
+        self.notices = ChangeNotices(digests, store.feed, clock, lambda: duties.holds(DIGESTS))
         searching = SearchPool(
             registry,
             client,
@@ -152,7 +156,7 @@ class ResolverHost(Host):
             seconds=REQUEST_TIMEOUT,
             locations=locations,
             unfollowed=UnfollowedArchives(registry, followed, clock),
-            on_silence=digests.note_silence,
+            on_silence=self.notices.note_silence,
             chance=seeded.stream(f"searching/{self.name}").random,
         )
         clients = ClientAddresses((), "network")
@@ -171,7 +175,7 @@ class ResolverHost(Host):
 
         def follow(label: str) -> None:
             memory.forget(label)
-            self.notices.follow(label)
+            self.notices.follow(label, following.complete_at)
 
         following = ChangeFeed(store.feed, registry, follow, FEED_INTERVAL)
         self.redirects = InstrumentedRedirect(
@@ -188,7 +192,6 @@ class ResolverHost(Host):
         guesses = KeyGuessLimit(lambda: duties.processes)
         service = InclusionService(registry, client, guesses, clock)
         self.inclusion = InclusionEndpoint(service, DEFAULT_SERVICE, clients)
-        self.notices = ChangeNotices(digests, store.feed, clock, lambda: duties.holds(DIGESTS))
         self._parts = BackgroundServices(
             registry,
             duties,
@@ -202,6 +205,13 @@ class ResolverHost(Host):
             locations,
             digests,
             log_follower,
+            LogRelay(
+                store.followed_logs,
+                followed,
+                locations,
+                lambda: duties.process if duties.processes > 1 else "",
+                following.apply_all,
+            ),
             client,
         )
 

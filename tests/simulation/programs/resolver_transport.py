@@ -54,6 +54,15 @@ class SimulatedArchives:
         query = encode(InclusionConfirmationRequest())
         return await self._expect(Confirmation, address, service, query, seconds)
 
+    async def denies(self, address: str, service: Label, seconds: float) -> bool:
+        """Send inclusionConfirmationRequest for an archive that is elsewhere."""
+        query = encode(InclusionConfirmationRequest())
+        try:
+            said, _ = await self._said(address, service, query, Confirmation.__name__, seconds)
+        except (UnreachableError, NoAnswerError) as fault:
+            return isinstance(fault, RefusalError)
+        return not isinstance(said, Confirmation)
+
     async def acknowledge(
         self, archive: RegisteredArchive, request: Acknowledgment, seconds: float
     ) -> str:

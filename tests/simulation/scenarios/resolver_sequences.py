@@ -207,6 +207,25 @@ def claim_against_silent_holder(generator: ScenarioGenerator) -> list[Event]:
     return events
 
 
+def recorded_owner_leaves(generator: ScenarioGenerator) -> list[Event]:
+    """The recorded owner of an item, which may publish no digest, stops or is killed."""
+    item, archive = generator.items, ARCHIVES - 1
+    events = [generator.event(Deposit, archive=generator.draw.randrange(archive))]
+    generator.at += 5.0
+    events.append(generator.event(Transfer, item=item, archive=archive))
+    generator.at += 30.0
+    reading: dict[str, Any] = {"item": item, "original": True, "times": 1}
+    events += [generator.event(Read, resolver=each, **reading) for each in range(RESOLVERS)]
+    generator.at += 30.0
+    kind = generator.draw.choice((Restart, Restart, Kill))
+    events.append(generator.event(kind, host=f"a{archive + 1}", seconds=90.0))
+    for resolver in range(RESOLVERS):
+        generator.at += 3.0
+        generator.pause_up_to(10.0)
+        events.append(generator.event(Read, resolver=resolver, **reading))
+    return events
+
+
 def process_cannot_write(generator: ScenarioGenerator) -> list[Event]:
     """One of two processes cannot write for so long that the other declares it gone."""
     resolver = generator.draw.choice((RESOLVERS - 2, RESOLVERS - 1))
@@ -259,6 +278,9 @@ RESOLVER_SEQUENCES: Final[tuple[Callable[[ScenarioGenerator], list[Event]], ...]
     cached_item_leaves,
     contested_original,
     claim_against_silent_holder,
+    claim_against_silent_holder,
+    recorded_owner_leaves,
+    process_cannot_write,
     process_cannot_write,
     reads_with_duplicated_messages,
     archive_starts_with_wrong_clock,

@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Literal, TypeVar
 
 import apsw
 
@@ -78,6 +78,7 @@ class MemoryDatabase:
     before_tables = "SELECT 1"
     numbering = "SELECT 1"
     emptying = "DELETE FROM"
+    text_index: Literal["fts5", "tsvector"] = "fts5"
     json_field = "({column} ->> '{name}')"
 
     def __init__(self, name: str, tables: Migrations | None = None) -> None:
@@ -132,6 +133,10 @@ class MemoryDatabase:
         return list(self._connection.execute(sql, values))
 
     survey = read
+
+    def read_within(self, _: float, sql: str, *values: object) -> list[tuple[Any, ...]]:
+        """Run one SELECT; here it takes no time."""
+        return self.read(sql, *values)
 
     def inspect(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
         """Run one SELECT for the judge, whether a process is alive or not."""

@@ -196,7 +196,7 @@ def threads_as_greenlets() -> Iterator[None]:
         "ibi.archive.transfers.step_scheduler": {
             "threading": SimpleNamespace(Condition=Condition, Thread=Thread),
         },
-        "ibi.archive.resolver_links.repeating_thread": {"Event": Event, "Thread": Thread},
+        "ibi.archive.repeating_thread": {"Event": Event, "Thread": Thread},
         "ibi.archive.resolver_links.change_notifier": {"Lock": Lock, "Thread": Thread},
         "ibi.archive.copies.fetch": {"Lock": Lock},
         "ibi.minting.waiting_room": {"Lock": Lock},

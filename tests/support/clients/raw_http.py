@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import socket
+import time
 from contextlib import suppress
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Self
+from typing import Final, Self
 
 from tests.support.waiting import PATIENCE
+
+_KEEP_ALIVE: Final = 5.0
+"""Seconds without a request after which a service closes a connection."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +40,12 @@ class Connection:
     def __init__(self, address: tuple[str, int]) -> None:
         """Connect."""
         self.socket = socket.create_connection(address, timeout=PATIENCE)
+        self._address = address
         self._buffer = bytearray()
+        self._asked = math.inf
+        """When `ask` last sent a request."""
+        self._is_answered = False
+        """Whether a byte came since then."""
 
     def send(self, path: str | bytes, *headers: str, method: str = "GET") -> None:
         """Send a request."""
@@ -57,7 +67,21 @@ class Connection:
         return Answer(status, headers, body)
 
     def ask(self, path: str | bytes, *headers: str, method: str = "GET") -> Answer:
-        """Send a request, read its response."""
+        """Send a request, read its response.
+
+        A thread may rest longer on a busy machine than a service keeps an idle connection. Then the
+        request is repeated on a new one, as browsers do, unless a byte of an answer came.
+        """
+        before, self._asked, self._is_answered = self._asked, time.monotonic(), False
+        try:
+            self.send(path, *headers, method=method)
+            return self.receive(bodiless=method == "HEAD")
+        except (EOFError, ConnectionError):
+            was_idle = time.monotonic() - before >= _KEEP_ALIVE
+            if self._is_answered or not was_idle or method not in {"GET", "HEAD"}:
+                raise
+        self.close()
+        self.socket = socket.create_connection(self._address, timeout=PATIENCE)
         self.send(path, *headers, method=method)
         return self.receive(bodiless=method == "HEAD")
 
@@ -78,6 +102,7 @@ class Connection:
         data = self.socket.recv(1 << 20)
         if not data:
             raise EOFError(bytes(self._buffer[:200]))
+        self._is_answered = True
         self._buffer += data
 
     def close(self) -> None:

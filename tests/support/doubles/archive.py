@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from itertools import count
 from typing import Final
+from urllib.parse import urlsplit
 
 from ibi.wire.digest import DigestPage, encode, fingerprint
 from tests.support.doubles.protocol import ProtocolDouble, ProtocolHandler
@@ -43,6 +44,8 @@ class ArchiveDouble(ProtocolDouble):
         self.address = f"{host}:{self.port}"
         self.platform = "2014:11.09.02.16.15"
         """The version of its software, as it announces it."""
+        self.confirms_every_label = False
+        """Whether it confirms an inclusion under other labels than that of its service."""
         self.digest: Callable[[dict[str, str]], bytes] | None = None
         """Returns the page of its digest that a query asks for; None if it publishes none."""
 
@@ -154,11 +157,19 @@ class _Handler(ProtocolHandler):
         digest = self.double.digest
         if self.double.behaviour == "archive" and digest is not None and _DIGEST in self.path:
             self.answer(200, digest(query), Content_Type="application/vnd.ibi.digest")
+        elif self.double.behaviour == "archive" and self._is_of_another(query):
+            self.answer(404, "status.error not-here status.reason {This is another archive.}")
         elif self.double.behaviour == "archive":
             self.answer(200, self.double.said(query))
         else:
             self.close_connection = True
             BEHAVIOURS[self.double.behaviour](self)
+
+    def _is_of_another(self, query: dict[str, str]) -> bool:
+        """Return whether another archive is to confirm its inclusion."""
+        is_own = urlsplit(self.path).path == f"/{self.double.service}"
+        asked = query.get("servicesubject") == "inclusionConfirmationRequest"
+        return asked and not (is_own or self.double.confirms_every_label)
 
     @property
     def good(self) -> str:

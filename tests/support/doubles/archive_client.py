@@ -20,6 +20,10 @@ class UnusedArchiveClient:
         """Send inclusionConfirmationRequest."""
         raise NotImplementedError
 
+    async def denies(self, address: str, service: Label, seconds: float) -> bool:
+        """Send inclusionConfirmationRequest for an archive that is elsewhere."""
+        raise NotImplementedError
+
     async def acknowledge(
         self, archive: RegisteredArchive, request: Acknowledgment, seconds: float
     ) -> str:

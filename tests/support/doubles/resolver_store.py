@@ -213,6 +213,8 @@ class FakeArchives:
         self.patience: list[float] = []
         self.free: dict[str, asyncio.Event] = {}
         """By address, what is waited for before an archive answers."""
+        self.undiscerning = set[str]()
+        """Addresses where every archive is confirmed."""
 
     async def confirm(self, address: str, service: Label, seconds: float) -> str:
         """Confirm, if there is an archive at that address."""
@@ -222,6 +224,11 @@ class FakeArchives:
         if address in self.free:
             await self.free[address].wait()
         return "" if address in self.there else "nobody answers there"
+
+    async def denies(self, address: str, service: Label, seconds: float) -> bool:
+        """Deny an archive that is elsewhere."""
+        del service, seconds
+        return address in self.there - self.undiscerning
 
     async def ask(self, archive: RegisteredArchive, request: UrlRequest, seconds: float) -> Reply:
         """Answer that the item is not here."""

@@ -27,6 +27,10 @@ from tempfile import TemporaryFile
 from typing import Final
 
 _LONGEST: Final = 1 << 17
+BEFORE_IMPORTS: Final = "# Before all imports.\n"
+"""The first line of the lines of a twin that must run before anything is imported."""
+_PATH: Final = os.environ.get("PYTHONPATH", "")
+"""The path of modules of this process, before any test makes it that of a twin."""
 PRELOADED: Final = (
     *("ibi.archive.cli", "ibi.archive.cli.instance", "ibi.resolver.cli", "ibi.minting.cli.service"),
     *(
@@ -62,6 +66,15 @@ def extend_transactions() -> None:
     """
     postgres = import_module("ibi.foundation.sql.postgres")
     postgres._SETTINGS["idle_in_transaction_session_timeout"] = "20000"  # noqa: SLF001
+
+
+def _extend_reads() -> None:
+    """Let readers of a resolver wait for 20 s, not 0.5, for what its database has on an item.
+
+    Without that, the resolver trusts fewer archives, and answers 503.
+    """
+    for name in ("ibi.resolver.search.owners", "ibi.resolver.digests.locations"):
+        import_module(name).READ_TIMEOUT_SECONDS = 20.0  # type: ignore[attr-defined]
 
 
 class ForkedProcess:
@@ -167,7 +180,9 @@ def _forge(_: int) -> socket.socket:
     with theirs:
         ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _LONGEST)
         process = subprocess.Popen(  # noqa: S603
-            [sys.executable, __file__, str(theirs.fileno())], pass_fds=[theirs.fileno()]
+            [sys.executable, __file__, str(theirs.fileno())],
+            pass_fds=[theirs.fileno()],
+            env={**os.environ, "PYTHONPATH": _PATH},
         )
     atexit.register(process.wait)
     atexit.register(ours.close)
@@ -225,14 +240,15 @@ def _become(request: bytes, stdin: int, writing: int, log: int) -> None:
     os.umask(umask)
     resource.setrlimit(resource.RLIMIT_NOFILE, files)
     os.chdir(folder)
-    is_twin = environment.get("PYTHONPATH") != os.environ.get("PYTHONPATH")
+    path = environment.get("PYTHONPATH", "")
+    is_twin = path != _PATH
     os.environ.clear()
     os.environ.update(environment)
     for number, descriptor in enumerate((stdin, writing, log)):
         os.dup2(descriptor, number)
         os.close(descriptor)
-    if is_twin:  # what it changes, it changes before anything is imported
-        os.execv(sys.executable, [sys.executable, "-m", "ibi", *arguments])  # noqa: S606
+    if is_twin:
+        _switch_off(Path(path.partition(os.pathsep)[0], "sitecustomize.py"), arguments)
     sys.stdin, sys.stdout, sys.stderr = (
         os.fdopen(number, mode, encoding="utf-8", closefd=False)
         for number, mode in enumerate("rww")
@@ -254,8 +270,18 @@ def _become(request: bytes, stdin: int, writing: int, log: int) -> None:
         os._exit(code)
 
 
+def _switch_off(lines: Path, arguments: Sequence[str]) -> None:
+    """Run the lines that make this process a twin, in a new interpreter if they ask for one."""
+    text = lines.read_text("utf-8")
+    if text.startswith(BEFORE_IMPORTS):
+        os.execv(sys.executable, [sys.executable, "-m", "ibi", *arguments])  # noqa: S606
+    space = {"__name__": "sitecustomize", "__file__": str(lines)}
+    exec(compile(text, lines, "exec"), space)  # noqa: S102
+
+
 if __name__ == "__main__":
     for module in PRELOADED:
         import_module(module)
     extend_transactions()
+    _extend_reads()
     _serve(socket.socket(fileno=int(sys.argv[1])))

@@ -104,7 +104,7 @@ class SearchScene:
         now = asyncio.get_running_loop().time()
         for name in names:
             archive = SERVICES[name].canonical
-            self.followed.note_page(archive, now, notifies=True, has_changes=False)
+            self.followed.note_page(archive, now, notifies=True)
 
     async def quiet(self) -> None:
         """Wait until no search is under way."""

@@ -20,7 +20,10 @@ FULL: Final = os.environ.get("IBI_ATTACKS") == "full"
 
 @contextmanager
 def switched_off(folder: Path, lines: str) -> Iterator[None]:
-    """Let processes that start in the block run lines of Python before all others."""
+    """Let processes that start in the block run lines of Python before all others.
+
+    Modules of the programs are imported then, unless the lines begin with BEFORE_IMPORTS.
+    """
     with pytest.MonkeyPatch.context() as patch:
         if lines:
             place = folder / "without"

@@ -36,6 +36,13 @@ hops.decide = first
 """
 """Sends readers to whichever archive answers first."""
 
+LONG_GRACE: Final = """
+from ibi.resolver.rules import search_progress
+
+search_progress.CLAIM_GRACE_SECONDS = 60.0
+"""
+"""Gives others time to claim an item, on a machine however loaded."""
+
 _Given = TypeVar("_Given")
 _Got = TypeVar("_Got")
 

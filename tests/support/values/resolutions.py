@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from ibi.identifier.label import parse
 from ibi.identifier.language_preference import LanguagePreference
@@ -177,6 +178,7 @@ def all_outcomes() -> dict[str, Resolution]:
         "conflict": resolution(original, evidence(has(FIRST), has(SECOND), has_not(THIRD))),
         "unsure": resolution(ITEM, evidence(has_not(FIRST), silent(SECOND), silent(THIRD))),
         "doubted": resolution(ITEM, evidence(has(SECOND), silent(FIRST), owner=FIRST)),
+        "unread": resolution(ITEM, replace(evidence(has(SECOND)), is_on_record=False)),
         "loop": resolution(f"{ITEM}!", evidence(there), evidence(back)),
         "endless": resolution(f"{ITEM}!", evidence(there)),
     }

@@ -63,7 +63,8 @@ class Link:
     reason: str = ""
     """The last failure, as a sentence; empty if there was none."""
     secret: str = field(default="", repr=False)
-    """The secret by which the resolver proves counts of accesses; empty if it gave none."""
+    """The secret by which the resolver proves counts of accesses; empty if it gave none, if it
+    refuses the archive, and if the archive leaves it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +149,7 @@ def after(link: Link, outcome: Outcome, now: int, jitter: float) -> Link | None:
             return _failed(link, "unconfirmed", reason, now, wait)
         case Refused(reason=reason):
             wait = _RETRY_REFUSED.jittered(link.failures, jitter)
-            return _failed(link, "refused", reason, now, wait)
+            return _failed(_without_secret(link), "refused", reason, now, wait)
         case Unreachable(reason=reason):
             state: LinkState = "leaving" if link.state == "leaving" else "unreachable"
             wait = _RETRY.jittered(link.failures, jitter)
@@ -156,8 +157,16 @@ def after(link: Link, outcome: Outcome, now: int, jitter: float) -> Link | None:
 
 
 def leaving(link: Link, now: int) -> Link:
-    """Return the link in the state that leads to its removal."""
-    return replace(_moved(link, "leaving", now), failures=0, next_try=now, reason="")
+    """Return the link in the state that leads to its removal.
+
+    The resolver may never answer, so that the removal has no end: its secret ends now.
+    """
+    moved = _moved(_without_secret(link), "leaving", now)
+    return replace(moved, failures=0, next_try=now, reason="")
+
+
+def _without_secret(link: Link) -> Link:
+    return replace(link, secret="")
 
 
 def _settled(link: Link, state: LinkState, now: int) -> Link:

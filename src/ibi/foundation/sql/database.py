@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 
 Execute: TypeAlias = Callable[..., list[tuple[Any, ...]]]
 """Executes one statement with its parameters, and returns the rows.
@@ -29,6 +29,8 @@ class Database(Protocol):
     """A statement after which numbers are generated from the greatest in `{table}.{column}` on."""
     emptying: str
     """The beginning of a statement that empties a table of any size, to precede its name."""
+    text_index: Literal["fts5", "tsvector"]
+    """The kind of index for full text."""
     json_field: str
     """An expression for a field of the JSON in a column: `{column}` and `{name}`."""
 
@@ -42,6 +44,10 @@ class Database(Protocol):
 
     def survey(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
         """Run one SELECT that may take long, without delaying readers and writers."""
+        ...
+
+    def read_within(self, seconds: float, sql: str, *values: object) -> list[tuple[Any, ...]]:
+        """Run one SELECT like `survey`, and raise TimeoutError if it takes longer than that."""
         ...
 
     def pause(self) -> None:

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import os
-import re
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
 from threading import BoundedSemaphore, Lock, RLock, Thread
-from typing import Any, Final, TypeVar
-from urllib.parse import urlsplit, urlunsplit
+from typing import Any, Final, Literal, TypeVar
+from urllib.parse import unquote
 
 import asyncpg
 
@@ -31,7 +30,10 @@ READERS: Final = 4
 """Connections that read concurrently. A server on another machine takes a while for each answer,
 and a single reader would wait for the answers to others too."""
 
-_PASSWORD: Final = re.compile(r"([Pp][Aa][Ss][Ss][Ww][Oo][Rr][Dd]=)[^&]*")
+_AMBIGUOUS: Final = (
+    "its URL cannot be read: in the password, / is written as %2F, ? as %3F, # as %23, @ as %40, "
+    "[ as %5B and ] as %5D"
+)
 
 _SETTINGS: Final = {
     "application_name": "ibi",
@@ -41,6 +43,9 @@ _SETTINGS: Final = {
     "idle_in_transaction_session_timeout": "2000",
     "lock_timeout": "8000",
 }
+
+# The best plan depends on how many rows a value finds.
+_LIMITED: Final = {"plan_cache_mode": "force_custom_plan", "work_mem": "32MB"}
 
 _READ_ONLY: Final = {"default_transaction_read_only": "on"}
 
@@ -69,6 +74,7 @@ class Postgres:
         "coalesce(max({column}), 0) + 1, false) FROM {table}"
     )
     emptying = "TRUNCATE"
+    text_index: Literal["fts5", "tsvector"] = "tsvector"
     json_field = "(CAST({column} AS json) ->> '{name}')"
 
     def __init__(self, url: str, *, read_only: bool = False) -> None:
@@ -83,6 +89,9 @@ class Postgres:
         self._writer: asyncpg.Connection | None = None
         self._idle: list[asyncpg.Connection] = []
         """Connections that are not in use; only the loop's thread takes from this list."""
+        self._limited = BoundedSemaphore(READERS)
+        self._idle_limited: list[asyncpg.Connection] = []
+        """Those of `read_within`, which wait for each other and delay no other reader."""
         self._loop: asyncio.AbstractEventLoop | None = None
         with self._lock:
             self._run(self._connected())
@@ -111,16 +120,32 @@ class Postgres:
         """Run one SELECT, on a connection that waits for no writer."""
         with self._reading:
             # In one call: the way to the loop's thread and back takes longer than most reads.
-            return self._run(self._fetched(sql, values))
+            return self._run(self._fetched(self._idle, sql, values))
 
-    async def _fetched(self, sql: str, values: tuple[object, ...]) -> list[tuple[Any, ...]]:
-        idle = self._idle
-        connection = idle.pop() if idle else await self._connect()
+    def read_within(self, seconds: float, sql: str, *values: object) -> list[tuple[Any, ...]]:
+        """Run one SELECT like `survey`, and raise TimeoutError if it takes longer than that."""
+        with self._limited:
+            try:
+                return self._run(self._fetched(self._idle_limited, sql, values, seconds))
+            except LedgerUnavailableError as failure:
+                if isinstance(failure.__cause__, TimeoutError):
+                    raise TimeoutError from None
+                raise
+
+    async def _fetched(
+        self,
+        idle: list[asyncpg.Connection],
+        sql: str,
+        values: tuple[object, ...],
+        seconds: float = TIMEOUT,
+    ) -> list[tuple[Any, ...]]:
+        settings = _LIMITED if idle is self._idle_limited else {}
+        connection = idle.pop() if idle else await self._connect(settings)
         # A connection that the server closed while it was idle is replaced by another.
         while connection.is_closed():
-            connection = idle.pop() if idle else await self._connect()
+            connection = idle.pop() if idle else await self._connect(settings)
         try:
-            rows = await self._rows(connection, sql, values)
+            rows = await self._rows(connection, sql, values, seconds)
         except BaseException:
             # What broke this connection has probably broken the idle ones too.
             for each in (connection, *idle):
@@ -135,7 +160,7 @@ class Postgres:
         try:
             return asyncio.run(self._surveyed(sql, values))
         except LOST as failure:
-            raise LedgerUnavailableError(self.name, _reason(failure)) from failure
+            raise LedgerUnavailableError(self.name, reason_of(failure, self._url)) from failure
 
     async def _surveyed(self, sql: str, values: tuple[object, ...]) -> list[tuple[Any, ...]]:
         connection = await asyncpg.connect(
@@ -151,9 +176,12 @@ class Postgres:
 
     @staticmethod
     async def _rows(
-        connection: asyncpg.Connection, sql: str, values: tuple[object, ...]
+        connection: asyncpg.Connection,
+        sql: str,
+        values: tuple[object, ...],
+        seconds: float | None = None,
     ) -> list[tuple[Any, ...]]:
-        return [tuple(row) for row in await connection.fetch(sql, *values)]
+        return [tuple(row) for row in await connection.fetch(sql, *values, timeout=seconds)]
 
     async def _connected(self) -> asyncpg.Connection:
         """Return the connection for writing."""
@@ -161,12 +189,12 @@ class Postgres:
             self._writer = await self._connect()
         return self._writer
 
-    async def _connect(self) -> asyncpg.Connection:
+    async def _connect(self, settings: Mapping[str, str] | None = None) -> asyncpg.Connection:
         connection = await asyncpg.connect(
             self._url,
             timeout=TIMEOUT,
             command_timeout=TIMEOUT,
-            server_settings=self._settings,
+            server_settings={**self._settings, **(settings or {})},
         )
         if await connection.fetchval("SHOW fsync") != "on":
             await connection.close()
@@ -177,14 +205,15 @@ class Postgres:
         try:
             return asyncio.run_coroutine_threadsafe(coroutine, self._started()).result(2 * TIMEOUT)
         except LOST as failure:
-            raise LedgerUnavailableError(self.name, _reason(failure)) from failure
+            raise LedgerUnavailableError(self.name, reason_of(failure, self._url)) from failure
 
     def _started(self) -> asyncio.AbstractEventLoop:
         """Return the running loop, started by the first caller."""
         with self._starting:
             if self._process != os.getpid():
                 # Forked without `pause`: loop, thread and connections belong to the parent.
-                self._writer, self._idle, self._loop = None, [], None
+                self._writer, self._loop = None, None
+                self._idle, self._idle_limited = [], []
                 self._process = os.getpid()
             if self._loop is None:
                 self._loop = asyncio.new_event_loop()
@@ -204,12 +233,14 @@ class Postgres:
         self._lock.acquire()
         for _ in range(READERS):
             self._reading.acquire()
+            self._limited.acquire()
         self._end()
 
     def resume(self) -> None:
         """Allow connections again, when they are needed."""
         for _ in range(READERS):
             self._reading.release()
+            self._limited.release()
         self._lock.release()
 
     def close(self) -> None:
@@ -220,9 +251,9 @@ class Postgres:
     def _end(self) -> None:
         self._abandon()
         if self._loop is not None:
-            for connection in self._idle:
+            for connection in (*self._idle, *self._idle_limited):
                 self._loop.call_soon_threadsafe(connection.terminate)
-            self._idle = []
+            self._idle, self._idle_limited = [], []
             self._loop.call_soon_threadsafe(self._loop.stop)
             self._thread.join(TIMEOUT)
             # The kernel's thread ends a little later, and OpenSSL holds a lock until then: a child
@@ -231,10 +262,6 @@ class Postgres:
             while not self._thread.is_alive() and task.exists():
                 time.sleep(0.0001)
             self._loop = None
-
-
-def _reason(failure: Exception) -> str:
-    return str(failure).strip().partition("\n")[0].rstrip(".") or type(failure).__name__
 
 
 def _run_loop(loop: asyncio.AbstractEventLoop) -> None:
@@ -247,12 +274,31 @@ def _run_loop(loop: asyncio.AbstractEventLoop) -> None:
 
 def without_password(url: str) -> str:
     """Return a URL without its password, for messages."""
-    url = _PASSWORD.sub(r"\1...", url)
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return url.partition("://")[0] + "://..."
-    if parts.password is None:
-        return url
-    host = parts.netloc.rpartition("@")[2]
-    return urlunsplit(parts._replace(netloc=f"{parts.username}:...@{host}"))
+    scheme, _, rest = url.partition("://")
+    if _is_ambiguous(url):
+        return f"{scheme}://..."
+    place, mark, query = rest.partition("?")
+    credentials, at, place = place.rpartition("@")
+    user, colon, _ = credentials.partition(":")
+    pairs = "&".join(map(_without_value, query.split("&")))
+    return f"{scheme}://{user}{colon and ':...'}{at}{place}{mark}{pairs}"
+
+
+def _is_ambiguous(url: str) -> bool:
+    """Return whether it is unclear where the password ends, because it is not percent-encoded."""
+    place, _, query = url.partition("://")[2].partition("?")
+    server, _, name = place.partition("/")
+    credentials = server.rpartition("@")[0]
+    return "#" in url or "@" in name + query or "[" in credentials or "]" in credentials
+
+
+def _without_value(pair: str) -> str:
+    name, mark, _ = pair.partition("=")
+    return f"{name}{mark}..." if "pass" in unquote(name).lower() else pair
+
+
+def reason_of(failure: BaseException, url: str) -> str:
+    """Return the first line of a failure, without a part of the password."""
+    if _is_ambiguous(url):
+        return _AMBIGUOUS
+    return str(failure).strip().partition("\n")[0].rstrip(".") or type(failure).__name__

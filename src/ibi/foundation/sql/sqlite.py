@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import closing, suppress
 from pathlib import Path
 from threading import RLock
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Literal, TypeVar
 from urllib.parse import quote
 
 import apsw
@@ -25,6 +25,9 @@ BUSY_TIMEOUT: Final = 5000
 
 _NEXT_TRY: Final = 0.02
 """Seconds between two attempts to lock a file exclusively."""
+
+_STEPS: Final = 2000
+"""Instructions of SQLite between two looks at the clock, some microseconds."""
 
 _MIN_FREE: Final = 65_536
 """Bytes of free space below which an I/O error means that the disk is full."""
@@ -42,6 +45,7 @@ class Sqlite:
     before_tables = "SELECT 1"  # likewise
     numbering = "SELECT 1"  # SQLite does so by itself
     emptying = "DELETE FROM"
+    text_index: Literal["fts5", "tsvector"] = "fts5"
     json_field = "({column} ->> '{name}')"
 
     def __init__(self, path: Path | str, vfs: str | None = None) -> None:
@@ -132,6 +136,18 @@ class Sqlite:
         try:
             with closing(self._open_reader()) as reader:
                 return list(reader.execute(sql, values))
+        except (apsw.Error, OSError) as failure:
+            raise LedgerUnavailableError(self.name, self._reason(failure)) from failure
+
+    def read_within(self, seconds: float, sql: str, *values: object) -> list[tuple[Any, ...]]:
+        """Run one SELECT like `survey`, and raise TimeoutError if it takes longer than that."""
+        end = time.monotonic() + seconds
+        try:
+            with closing(self._open_reader()) as reader:
+                reader.set_progress_handler(lambda: time.monotonic() > end, _STEPS)
+                return list(reader.execute(sql, values))
+        except apsw.InterruptError:
+            raise TimeoutError from None
         except (apsw.Error, OSError) as failure:
             raise LedgerUnavailableError(self.name, self._reason(failure)) from failure
 
@@ -338,3 +354,19 @@ def _reason(failure: Exception) -> str:
     if isinstance(failure, OSError):
         return (failure.strerror or str(failure)).lower()
     return str(failure)
+
+
+def tables_of(path: Path) -> frozenset[str]:
+    """Return the tables of a file without changing it; none if it is not there or cannot be read.
+
+    A file in WAL mode that no process has open gets no log either.
+    """
+    how = "mode=ro" if Path(f"{path}-wal").exists() else "immutable=1"
+    flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+    try:
+        with closing(apsw.Connection(f"{path.absolute().as_uri()}?{how}", flags)) as connection:
+            connection.set_busy_timeout(BUSY_TIMEOUT)
+            found = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+            return frozenset(str(name) for (name,) in found)
+    except (apsw.Error, ValueError):
+        return frozenset()

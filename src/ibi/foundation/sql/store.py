@@ -78,6 +78,13 @@ class SqlHandle:
         except LedgerUnavailableError as failure:
             raise storage_error(failure) from failure
 
+    def read_within(self, seconds: float, sql: str, *values: object) -> list[tuple[Any, ...]]:
+        """Run one SELECT that may take so many seconds; raise TimeoutError after these."""
+        try:
+            return self.database.read_within(seconds, sql, *values)
+        except LedgerUnavailableError as failure:
+            raise storage_error(failure) from failure
+
     def close(self) -> None:
         """Disconnect from the database."""
         self.database.close()

@@ -23,7 +23,7 @@ from alembic.util.exc import CommandError
 from sqlalchemy.ext.asyncio import create_async_engine
 
 from ibi.errors import StorageError
-from ibi.foundation.sql.postgres import LOST, TIMEOUT, without_password
+from ibi.foundation.sql.postgres import LOST, TIMEOUT, reason_of, without_password
 from ibi.foundation.sql.schema_version import Migrations
 from ibi.foundation.sql.sqlite import enable_wal
 
@@ -45,7 +45,7 @@ def upgrade(place: str, migrations: Migrations, *, postgresql: bool, version: st
     except (sa.exc.SQLAlchemyError, apsw.Error, CommandError, *LOST) as failure:
         # SQLAlchemy's message has the driver's own message first, and then the statement.
         cause = getattr(failure, "orig", None) or failure
-        reason = str(cause).strip().partition("\n")[0].rstrip(".") or type(cause).__name__
+        reason = reason_of(cause, place if postgresql else "")
         raise StorageError(without_password(place) if postgresql else place, reason) from failure
 
 

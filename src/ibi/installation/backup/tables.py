@@ -113,13 +113,12 @@ async def _connected_to(url: str) -> Any:  # noqa: ANN401  # asyncpg ships no ty
 
 @contextmanager
 def _storage_errors(url: str) -> Iterator[None]:
-    from ibi.foundation.sql.postgres import LOST, without_password  # noqa: PLC0415
+    from ibi.foundation.sql.postgres import LOST, reason_of, without_password  # noqa: PLC0415
 
     try:
         yield
     except LOST as failure:
-        reason = str(failure).strip().partition("\n")[0].rstrip(".") or type(failure).__name__
-        raise StorageError(without_password(url), reason) from failure
+        raise StorageError(without_password(url), reason_of(failure, url)) from failure
 
 
 class _ServerSnapshot:
@@ -190,7 +189,11 @@ def migrations_of(store: Literal["catalogue", "registry"]) -> Migrations:
 # Tables that are derived from others, or from other machines, and made anew: a restored digest
 # would be out of date.
 _DERIVED: Final = frozenset(
-    {"archive_digest", "archive_epoch", "resolver_digest", "resolver_holding"}
+    {
+        *("archive_digest", "archive_epoch"),
+        *("archive_search", "archive_facet", "archive_search_state"),
+        *("resolver_digest", "resolver_holding", "resolver_followed", "resolver_publication"),
+    }
 )
 
 # In the order of the items: a reader of a backup goes through these tables in parallel, with one

@@ -121,6 +121,8 @@ def unbound_labels(
     return sorted(found, key=lambda record: record.instant)[:limit]
 
 
+LEDGER_TABLE: Final = "ibi_ledger"
+"""The table that every ledger has."""
 _VERSION: Final = 1
 _TOKENS: Final = "ibi_token"
 

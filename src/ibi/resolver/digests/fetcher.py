@@ -70,11 +70,13 @@ class DigestFetcher:
         seconds: float = 60.0,
         most_names: int = MAX_NAMES,
         on_duty: Callable[[], bool] = lambda: True,
+        is_relaying: Callable[[], bool] = lambda: False,
         tick: float = TICK,
     ) -> None:
         """Ask changing archives every `seconds`; of many processes, the one on duty does.
 
-        In `followed` it notes the archives whose digest stands for an answer.
+        In `followed` it notes the archives whose digest stands for an answer. `is_relaying` returns
+        whether other processes may use that.
         """
         self.followed = FollowedLogs(0.0) if followed is None else followed
         """The archives whose digest stands for an answer."""
@@ -86,6 +88,7 @@ class DigestFetcher:
         self._seconds = seconds
         self._most_names = most_names
         self._on_duty = on_duty
+        self._is_relaying = is_relaying
         self._tick = tick
         self._turns: dict[str, FetchTurn] = {}
         self._line: list[tuple[float, str]] = []
@@ -97,6 +100,12 @@ class DigestFetcher:
         self._sweeping = 0
         self._was_on_duty = False
         self._refreshed = 0.0
+
+    @property
+    def standing(self) -> int:
+        """The number of digests that stand for an answer now."""
+        now = asyncio.get_running_loop().time()
+        return len(self.followed.names(now)) if self.followed.is_valid(now) else 0
 
     async def run(self) -> None:
         """Fetch digests until cancelled."""
@@ -118,6 +127,8 @@ class DigestFetcher:
         """Begin to fetch from archives that are due, if on duty; else read what others fetched."""
         now = asyncio.get_running_loop().time()
         is_on_duty = self._on_duty()
+        if self.followed.is_relayed == is_on_duty:
+            self.followed.begin(is_relayed=not is_on_duty)
         if is_on_duty and self._was_on_duty:
             await self._line_up(now)
             self._begin_due(now)
@@ -126,8 +137,6 @@ class DigestFetcher:
             self._locations.replace_all(await asyncio.to_thread(self._store.digests))
             self._refreshed = now + REFRESH
             self._was_on_duty = is_on_duty
-            if not is_on_duty:  # notifications are acted upon by the process on duty
-                self.followed.keep_only(())
 
     async def _line_up(self, now: float) -> None:
         """Put all archives in line that may be asked, and remove those that are gone."""
@@ -150,17 +159,20 @@ class DigestFetcher:
         """Return the first turn of an archive: before all others if its digest is not complete."""
         return FetchTurn(now) if self._locations.publishes(archive) else FetchTurn()
 
-    def note_notification(self, archive: str) -> None:
-        """Read the digest of an archive soon, which has sent notice that it has changed."""
+    def note_notification(self, archive: str, since: float | None = None) -> None:
+        """Read the digest of an archive soon: it has sent notice of a change, after `since`."""
         if archive in self._turns:
             now = asyncio.get_running_loop().time()
-            self.followed.note_notification(archive, now)
+            self.followed.note_notification(archive, now, since)
             self._hurry(archive, now)
 
-    def note_silence(self, archive: str) -> None:
-        """Follow an archive that did not answer no longer, until its digest can be read again."""
-        self.followed.drop(archive)
+    def note_silence(self, archive: str) -> bool:
+        """Follow an archive that did not answer no longer, until its digest can be read again.
+
+        Return whether it was followed.
+        """
         self._hurry(archive, asyncio.get_running_loop().time() + self._seconds)
+        return self.followed.drop(archive)
 
     def _hurry(self, archive: str, due: float) -> None:
         turn = self._turns.get(archive)
@@ -211,6 +223,7 @@ class DigestFetcher:
                 return replace(turn, due=now() + self._seconds)
             return after_failure(turn, now(), self._seconds)
         if page is None:
+            await self._release(digest)
             await self._drop(archive.id)
             return without_digest(now())
         next_ = await self._take_in(archive.id, digest, page, turn)
@@ -221,16 +234,18 @@ class DigestFetcher:
         if page.more or not self._locations.publishes(archive):
             self.followed.drop(archive)
             return True
-        has_changes = bool(page.held or page.dropped)
-        return self.followed.note_page(
-            archive, began, notifies=page.notifies, has_changes=has_changes
-        )
+        if page.held or page.dropped:
+            self.followed.note_changes(archive)
+        return self.followed.note_page(archive, began, notifies=page.notifies)
 
     async def _take_in(
         self, archive: str, digest: DigestProgress | None, page: DigestPage, turn: FetchTurn
     ) -> FetchTurn:
         now = asyncio.get_running_loop().time
         means = meaning(digest, page)
+        if means is not PageMeaning.NEXT:
+            self.followed.note_changes(archive)
+            await self._release(digest)
         if means is PageMeaning.NONSENSE:
             return await self._refuse(archive, DigestRefusal.INCONSISTENT)
         if digest is None or digest.refusal is not None or means is PageMeaning.ANEW:
@@ -238,11 +253,20 @@ class DigestFetcher:
             if digest is None:
                 return after_failure(turn, now(), self._seconds)
         count = await self._keep(digest, page)
+        if count > self._most_names or turn.pages > MAX_PAGES:
+            await self._release(self._locations.digest(archive))
         if count > self._most_names:
             return await self._refuse(archive, DigestRefusal.TOO_MANY_NAMES)
         if turn.pages > MAX_PAGES:
             return await self._refuse(archive, DigestRefusal.ENDLESS)
         return after_page(turn, page, now(), self._seconds, anew=means is PageMeaning.ANEW)
+
+    async def _release(self, digest: DigestProgress | None) -> None:
+        """Wait until the digest that is to be dropped stands for no answer in any process."""
+        if digest is not None:
+            self.followed.drop(digest.archive)
+            if digest.whole and self._is_relaying():
+                await asyncio.sleep(self.followed.seconds / 2)
 
     async def _refuse(self, archive: str, refusal: DigestRefusal) -> FetchTurn:
         """Drop a digest, and store and log why."""
@@ -276,6 +300,7 @@ class DigestFetcher:
             return digest.count
         kept = await asyncio.to_thread(self._store.keep_page, digest, page, at)
         if kept is None:
+            self.followed.drop(digest.archive)
             self._locations.replace_all(await asyncio.to_thread(self._store.digests))
             return 0
         self._written[digest.archive] = at

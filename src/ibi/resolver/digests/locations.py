@@ -56,13 +56,19 @@ class Locations:
         self._digests: dict[str, DigestProgress] = {}
         self._archives: dict[int, str] = {}
         """Archives by the numbers of their digests."""
+        self._pins: dict[str, int] = {}
+        """The numbers of the digests that stand for answers by the word of another process."""
+        self._pinned: dict[int, str] = {}
+        """Archives by these numbers."""
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="ibi-locations")
         self._rests_until = 0.0
 
     def publishes(self, archive: str) -> bool:
         """Return whether the whole digest of an archive is stored, and is not old."""
         digest = self._digests.get(archive)
-        if digest is None or not digest.whole:
+        if digest is None:
+            return archive in self._pins
+        if not digest.whole:
             return False
         return self._clock.wall() - digest.confirmed <= MAX_AGE
 
@@ -88,7 +94,8 @@ class Locations:
 
     def _named(self, numbers: Iterable[int]) -> frozenset[str]:
         """Return the ids of archives; an unknown number belonged to a digest that was dropped."""
-        return frozenset(self._archives[number] for number in numbers if number in self._archives)
+        names = (self._archives.get(number) or self._pinned.get(number) for number in numbers)
+        return frozenset(name for name in names if name is not None)
 
     def digest(self, archive: str) -> DigestProgress | None:
         """Return how much of an archive's digest is stored."""
@@ -131,6 +138,21 @@ class Locations:
         before = self._digests.pop(archive, None)
         if before is not None:
             self._archives.pop(before.number, None)
+
+    def pin(self, archive: str, number: int) -> None:
+        """Know the number of a digest that stands for answers, whatever `replace_all` says.
+
+        0 if none does.
+        """
+        self._pinned.pop(self._pins.pop(archive, 0), None)
+        if number:
+            self._pins[archive] = number
+            self._pinned[number] = archive
+
+    def unpin_all(self) -> None:
+        """Forget all numbers that `pin` was called with."""
+        self._pins.clear()
+        self._pinned.clear()
 
     def notify(self, fingerprints: Iterable[int]) -> None:
         """Call `on_change` with fingerprints that changed in a digest."""

@@ -42,6 +42,7 @@ from ibi.resolver.peers.bounded_response import (
     message_of,
     page_of,
     proof_of,
+    unless_not_there,
     words,
 )
 from ibi.resolver.ports.outbound import ArchiveReply, NoReply, Reply
@@ -218,6 +219,18 @@ class HttpArchiveClient:
         """Send inclusionConfirmationRequest; return "" if it was confirmed, else the reason."""
         query = encode(InclusionConfirmationRequest())
         return await self._expect(Confirmation, address, service, query, seconds)
+
+    async def denies(self, address: str, service: Label, seconds: float) -> bool:
+        """Send inclusionConfirmationRequest; return whether it was answered, and not confirmed."""
+        try:
+            url = url_of(address, service.spelling, encode(InclusionConfirmationRequest()))
+            octets = await self._messages.get(url, seconds, unless_not_there)
+        except Exception:  # noqa: BLE001  # any error, as above
+            return False
+        try:
+            return octets is None or not isinstance(responses.decode(octets), Confirmation)
+        except IbiError:  # a page of another program
+            return True
 
     async def acknowledge(
         self, archive: RegisteredArchive, request: Acknowledgment, seconds: float

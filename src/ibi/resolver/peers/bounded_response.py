@@ -64,6 +64,20 @@ LARGEST_ANSWER: Final = 64 * 1024
 LARGEST_PROOF: Final = 1024
 # Bytes on the wire, with headers and chunks: more than an honest answer can have.
 _MOST_OCTETS: Final = 2 * LARGEST_ANSWER
+_NOT_THERE: Final = frozenset(
+    {
+        HTTPStatus.MOVED_PERMANENTLY,
+        HTTPStatus.FOUND,
+        HTTPStatus.SEE_OTHER,
+        HTTPStatus.TEMPORARY_REDIRECT,
+        HTTPStatus.PERMANENT_REDIRECT,
+        HTTPStatus.BAD_REQUEST,
+        HTTPStatus.FORBIDDEN,
+        HTTPStatus.NOT_FOUND,
+        HTTPStatus.METHOD_NOT_ALLOWED,
+        HTTPStatus.GONE,
+    }
+)
 _TOO_LONG: Final = "its answer is too long"
 
 
@@ -133,6 +147,14 @@ def _is_private(answer: ClientResponse) -> bool:
     """Return whether the answer is intended for a single user (RFC 9111, 5.2.2.7)."""
     directives = ",".join(answer.headers.getall("Cache-Control", ())).split(",")
     return any(each.strip().lower() == "private" for each in directives)
+
+
+async def unless_not_there(answer: ClientResponse) -> bytes | None:
+    """Read an answer; None if its status says that there is nothing at this path.
+
+    A server that has too much to do does not say so.
+    """
+    return None if answer.status in _NOT_THERE else await _body(answer, LARGEST_ANSWER)
 
 
 async def proof_of(answer: ClientResponse) -> str:

@@ -60,6 +60,10 @@ class ArchiveClient(Protocol):
         """Send inclusionConfirmationRequest; return "" if it was confirmed, else the reason."""
         ...
 
+    async def denies(self, address: str, service: Label, seconds: float) -> bool:
+        """Send inclusionConfirmationRequest; return whether it was answered, and not confirmed."""
+        ...
+
     async def acknowledge(
         self, archive: RegisteredArchive, request: Acknowledgment, seconds: float
     ) -> str:

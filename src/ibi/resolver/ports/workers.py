@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol
+
+DIGESTS: Final = "digests"
+"""The duty of fetching digests."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,4 +75,20 @@ class ProcessStore(Protocol):
 
     def adopt_pending(self, process: str) -> int:
         """Adopt the acknowledgments of processes that are gone; return the number of accesses."""
+        ...
+
+
+class FollowedLogStore(Protocol):
+    """The archives whose digests stand for answers, as the process that fetches digests relays."""
+
+    def publish(self, process: str, digests: Mapping[str, int], *, anew: bool) -> bool:
+        """Store the numbers of digests by archive, 0 if one stands for no answer, and count this.
+
+        With `anew`, digests that are not named here stand for none. Return False, and store
+        nothing, if fetching digests is not the duty of the process.
+        """
+        ...
+
+    def published(self, after: int) -> tuple[int, list[tuple[str, int]]]:
+        """Return how often was published, and what was since a count: archives and numbers."""
         ...

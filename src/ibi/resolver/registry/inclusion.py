@@ -7,7 +7,9 @@ anyone could make it call any address; so the key is checked first (threats, row
 from __future__ import annotations
 
 import asyncio
+import secrets
 from contextlib import suppress
+from dataclasses import dataclass
 from ipaddress import IPv6Address, ip_address
 from typing import Final
 
@@ -16,13 +18,18 @@ import structlog
 from ibi.errors import RegistrationKeyError, StorageError, TooManyRequestsError
 from ibi.model.archive_record import ArchiveRecord, RegistrationKey
 from ibi.model.clock import Clock
-from ibi.model.registration import RegisteredArchive
+from ibi.model.registration import ProvedPlace, RegisteredArchive
 from ibi.resolver.ports.outbound import ArchiveClient
 from ibi.resolver.registry.registration_key import KeyGuessLimit, matches
 from ibi.resolver.registry.registry import Registry
 from ibi.resolver.rules.acknowledgment import OUR_PLATFORM
 from ibi.resolver.rules.archive_transitions import good_keys
-from ibi.resolver.rules.home_places import at_ip
+from ibi.resolver.rules.home_places import (
+    SECONDS_OF_STRANGERS,
+    another_service,
+    at_ip,
+    proved_at,
+)
 from ibi.wire.requests import ExclusionRequest, InclusionRequest
 from ibi.wire.responses import ExclusionStatus, InclusionStatus
 
@@ -34,6 +41,17 @@ intentionally."""
 MAX_WAITING: Final = 32
 """Requests that wait for a check: all of them are served before their clients give up."""
 _LOG: Final = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class _Announced:
+    """An archive as it announced itself, and what its confirmation proved."""
+
+    record: ArchiveRecord
+    fitted: str
+    """The stored hash of the key in the request."""
+    confirmed: bool
+    places: tuple[ProvedPlace, ...]
 
 
 class InclusionService:
@@ -104,22 +122,47 @@ class InclusionService:
         name = archive.id
         self._last[name] = request
         try:
-            confirmed, ip_confirmed = await self._confirms(request.record)
+            confirmed, places = await self._confirms(request.record)
             moves = confirmed or not await self._is_still_elsewhere(name, request.record)
             # A later request of the archive takes precedence: it may be off, or at another address.
             if moves and self._last.get(name) is request:
-                await self._registry.include(
-                    name,
-                    request.record,
-                    confirmed=confirmed,
-                    ip_confirmed=ip_confirmed,
-                    fitted=fitted,
-                    before=archive,
-                )
+                announced = _Announced(request.record, fitted, confirmed, places)
+                after = await self._put(name, announced, archive)
+                has_moved = after.inclusion is not None and after.address != request.record.address
+                if confirmed and has_moved:
+                    confirmed = await self._put_again(request, announced, after)
         finally:
             if self._last.get(name) is request:
                 del self._last[name]
         return InclusionStatus(confirmed, self._secret_for(name, request.record))
+
+    async def _put(
+        self, name: str, announced: _Announced, before: RegisteredArchive
+    ) -> RegisteredArchive:
+        return await self._registry.include(
+            name,
+            announced.record,
+            confirmed=announced.confirmed,
+            places=announced.places,
+            fitted=announced.fitted,
+            before=before,
+        )
+
+    async def _put_again(
+        self, request: InclusionRequest, announced: _Announced, before: RegisteredArchive
+    ) -> bool:
+        """Include an archive although another request of it to be included was served meanwhile.
+
+        That one may have been sent earlier or later, to any process. Where the archive is now, its
+        confirmation says. Returns whether it is on record at the address of this request.
+        """
+        name, record = before.id, announced.record
+        if not await self._confirms_at(record.address, record):
+            return False
+        if self._last.get(name) is not request:
+            return False
+        after = await self._put(name, announced, before)
+        return after.address == record.address
 
     def _secret_for(self, name: str, record: ArchiveRecord) -> str:
         """Return the secret of the link for this software; other software gets no further pair."""
@@ -128,20 +171,47 @@ class InclusionService:
             return ""
         return archive.link_secret
 
-    async def _confirms(self, record: ArchiveRecord) -> tuple[bool, bool]:
-        """Ask an archive for its confirmation (Example 5.4), and if it confirms, at its IP address.
+    async def _confirms(self, record: ArchiveRecord) -> tuple[bool, tuple[ProvedPlace, ...]]:
+        """Ask an archive for its confirmation (Example 5.4); return where that proves control.
 
-        The first counts for the labels that name its host, the second for those that name its IP
-        address.
+        At its address it counts for the labels that name its host, and at its IP address, where it
+        is asked too, for those that name that.
         """
         if not await self._confirms_at(record.address, record):
-            return False, False
-        return True, await self._confirms_at(at_ip(record.address, record.ip), record)
+            return False, ()
+        number = at_ip(record.address, record.ip)
+        # At once: the archive waits for the status meanwhile.
+        at_name, at_number, confirms_at_number = await asyncio.gather(
+            self._is_particular(record.address, record),
+            self._is_particular(number, record),
+            self._confirms_at(number, record),
+        )
+        found = [(proved_at(record.address), at_name)]
+        if confirms_at_number:
+            found.append((proved_at(number), at_number))
+        name = record.service.canonical
+        return True, tuple(
+            place
+            for place, is_particular in found
+            if is_particular or self._registry.is_free(place, name)
+        )
 
     async def _confirms_at(self, place: str, record: ArchiveRecord) -> bool:
         if not place:
             return False
         return not await self._client.confirm(place, record.service, TIMEOUT_SECONDS)
+
+    async def _is_particular(self, place: str, record: ArchiveRecord) -> bool:
+        """Return whether the server at a place confirms this archive, and not whatever it is asked.
+
+        The confirmation does not say which archive it is of. A server that confirms under every
+        label may be that of another archive, and then proves control only of places where no other
+        archive is at home (threats, row 37).
+        """
+        if not place:
+            return False
+        stranger = another_service(record.service, secrets.randbelow(SECONDS_OF_STRANGERS))
+        return await self._client.denies(place, stranger, TIMEOUT_SECONDS)
 
     async def _is_still_elsewhere(self, name: str, record: ArchiveRecord) -> bool:
         """Return whether an archive still confirms at its old address, and not at the new one.

@@ -97,6 +97,7 @@ class Registry:
         self.down = availability.down
         self.ranks = roster.ranks
         self.homes = roster.homes
+        self.is_free = roster.is_free
         self.find = roster.find
         self.is_asked = availability.is_asked
         self.last_asked = availability.last_asked
@@ -222,13 +223,13 @@ class Registry:
         record: ArchiveRecord,
         *,
         confirmed: bool,
-        ip_confirmed: bool = False,
+        places: tuple[ProvedPlace, ...] = (),
         fitted: str | None = None,
         before: RegisteredArchive | None = None,
     ) -> RegisteredArchive:
         """Include an archive at the address of its record.
 
-        `confirmed` if it confirmed there, `ip_confirmed` if at the IP address of its record too.
+        `confirmed` if it confirmed there, `places` of which the confirmation proved control.
         `fitted` is the stored hash of the key in its request. If that key was revoked while the
         archive was asked for its confirmation, the request is refused. `before` is the archive as
         it was when the request came: a request that it sent since, to any process, takes
@@ -249,7 +250,7 @@ class Registry:
                 record,
                 now,
                 confirmed=confirmed,
-                ip_confirmed=ip_confirmed,
+                places=places,
                 secret=secret,
             )
 

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from ibi.identifier.label import Label
-from ibi.model.registration import RegisteredArchive
+from ibi.model.registration import EVERY_PORT, ProvedPlace, RegisteredArchive
 from ibi.resolver.rules.home_places import Place, homes_for, places_of
 
 _NO_ARCHIVES: Final[frozenset[str]] = frozenset()
@@ -30,7 +30,8 @@ class Roster:
         self.by_name: Mapping[str, RegisteredArchive] = MappingProxyType(self._included)
         """A live view of the included archives, by id."""
         self._down: dict[str, RegisteredArchive] = {}
-        self._homes: dict[Place, frozenset[str]] = {}
+        self._homes: dict[str, dict[int, frozenset[str]]] = {}
+        """The archives at a host or IP address, by port."""
         self._tuple: tuple[RegisteredArchive, ...] | None = ()
         self._ranks: Mapping[str, int] | None = None
 
@@ -67,8 +68,13 @@ class Roster:
 
     def homes(self, label: Label) -> frozenset[str]:
         """Return the archives that are homes of a label, also those that are switched off."""
-        places = homes_for(label)
-        return _NO_ARCHIVES.union(*(self._homes.get(place, _NO_ARCHIVES) for place in places))
+        return _NO_ARCHIVES.union(*map(self._at, homes_for(label)))
+
+    def is_free(self, place: ProvedPlace, name: str) -> bool:
+        """Return whether no other archive is at home at a place, nor at any port that it covers."""
+        ports = self._homes.get(place.host, {})
+        covered = ports if place.port == EVERY_PORT else (place.port, EVERY_PORT)
+        return all(ports.get(port, _NO_ARCHIVES) <= {name} for port in covered)
 
     def put(self, archive: RegisteredArchive) -> None:
         """Store an archive, or replace the one with its id."""
@@ -111,13 +117,24 @@ class Roster:
 
     def _move(self, name: str, before: frozenset[Place], after: frozenset[Place]) -> None:
         for place in before - after:
-            left = self._homes[place] - {name}
-            if left:
-                self._homes[place] = left
-            else:
-                del self._homes[place]
+            self._put_at(place, self._at(place) - {name})
         for place in after - before:
-            self._homes[place] = self._homes.get(place, _NO_ARCHIVES) | {name}
+            self._put_at(place, self._at(place) | {name})
+
+    def _at(self, place: Place) -> frozenset[str]:
+        host, port = place
+        ports = self._homes.get(host)
+        return _NO_ARCHIVES if ports is None else ports.get(port, _NO_ARCHIVES)
+
+    def _put_at(self, place: Place, names: frozenset[str]) -> None:
+        host, port = place
+        ports = self._homes.setdefault(host, {})
+        if names:
+            ports[port] = names
+            return
+        del ports[port]
+        if not ports:
+            del self._homes[host]
 
 
 def seniority(archive: RegisteredArchive) -> tuple[int, int, str]:

@@ -12,7 +12,7 @@ from ibi.identifier.limits import MAX_PORT
 from ibi.model.archive_record import ArchiveRecord
 from ibi.model.clock import SECOND
 from ibi.model.registration import Inclusion, ProvedPlace, RegisteredArchive
-from ibi.resolver.rules.home_places import at_ip, proved_at
+from ibi.resolver.rules.home_places import proved_at
 
 KEY_GRACE: Final = 24 * 3600 * SECOND
 """Nanoseconds for which the previous key is valid after a rotation: the administrator has to
@@ -64,13 +64,13 @@ def included(  # noqa: PLR0913  # what an inclusion is made of
     now: int,
     *,
     confirmed: bool,  # as the standard calls it
-    ip_confirmed: bool = False,
+    places: tuple[ProvedPlace, ...] = (),
     secret: str = "",
 ) -> RegisteredArchive:
     """Include the archive at the address of its record; an archive that moved has no outage.
 
-    `ip_confirmed` if it confirmed at the IP address of its record too. It stays at home where it
-    confirmed before, unless it moved: an archive that was just switched on may not listen yet.
+    `places` are those of which its confirmation proved control. If there are none, it stays at home
+    where it was before, unless it moved: an archive that was just switched on may not listen yet.
     `secret` is that of the link, if it has none yet.
     """
     before = archive.inclusion
@@ -85,21 +85,12 @@ def included(  # noqa: PLR0913  # what an inclusion is made of
         confirmed=confirmed,
     )
     outage = archive.outage if stays and not confirmed else None
-    places = _confirmed_at(archive, record, confirmed=confirmed, ip_confirmed=ip_confirmed)
+    if not places and proved_at(record.address) in archive.confirmed_at:
+        places = archive.confirmed_at
     kept = archive.link_secret or secret
     return replace(
         archive, inclusion=inclusion, outage=outage, confirmed_at=places, link_secret=kept
     )
-
-
-def _confirmed_at(
-    archive: RegisteredArchive, record: ArchiveRecord, *, confirmed: bool, ip_confirmed: bool
-) -> tuple[ProvedPlace, ...]:
-    here = proved_at(record.address)
-    if not confirmed:
-        return archive.confirmed_at if here in archive.confirmed_at else ()
-    at_number = at_ip(record.address, record.ip)
-    return (here, proved_at(at_number)) if ip_confirmed and at_number else (here,)
 
 
 def excluded(archive: RegisteredArchive, now: int) -> RegisteredArchive:

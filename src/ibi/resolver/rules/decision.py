@@ -85,7 +85,10 @@ class Unsure:
 
     silences: tuple[NoReply, ...]
     doubted: tuple[ArchiveReply, ...] = ()
-    """Claims that were not trusted because an archive that comes before is silent."""
+    """Claims that were not trusted because an archive that comes before is silent, or may come
+    before by a record that cannot be read."""
+    is_unread: bool = False
+    """Whether a claim was not trusted only because the record cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,8 +300,13 @@ def _nothing(
     deleted = tuple(each for each in known if each.listed and each.listed.deleted)
     there = tuple(each for each in known if each not in deleted)
     is_settled = is_enough and any(evidence.is_trusted(each.archive) for each in there)
-    if evidence.silences and (claims or not is_settled):
-        return Unsure(evidence.silences, claims)
+    is_unread = any(_is_in_doubt_only_unread(evidence, each.archive) for each in claims)
+    if is_unread or (evidence.silences and (claims or not is_settled)):
+        return Unsure(evidence.silences, claims, is_unread)
     if deleted and not (there and is_enough):
         return Gone(deleted)
     return Unserved(there) if there else NotFound()
+
+
+def _is_in_doubt_only_unread(evidence: Evidence, archive: str) -> bool:
+    return evidence.is_overruled_by_unread(archive) and not evidence.obstacles(archive)

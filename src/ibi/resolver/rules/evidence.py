@@ -12,7 +12,8 @@ first of this list that applies is trusted (docs/adr/0018):
 Of several archives in one place of the list, the one registered earlier, by the order of the
 database, is *senior* and comes first. While an archive of places 1 to 4 is silent, switched off or
 awaited, no archive that comes later is trusted: a copy is served, or the reader is sent nowhere.
-The same holds if it has deleted the item.
+The same holds if it has deleted the item. While it cannot be read which archives are in places 1, 2
+and 4, those that could come after one of them are not trusted either.
 
 Not all archives need to have been asked: candidates are asked first, and the others are held back
 (docs/adr/0028). This does not change which archive is trusted.
@@ -57,6 +58,8 @@ class Evidence:
     owner: Owner | None = None
     is_on_record: bool = True
     """Whether the recorded owner, or that there is none, could be read."""
+    are_digests_read: bool = True
+    """Whether it could be read which digests have the item."""
     homes: frozenset[str] = frozenset()
     """The homes of the label, also those that are switched off."""
     ranks: Mapping[str, int] = field(default_factory=dict)
@@ -132,7 +135,20 @@ class Evidence:
 
     def is_trusted(self, archive: str) -> bool:
         """Return whether no archive that comes before this one may have the Original."""
-        return not self.obstacles(archive)
+        return not self.obstacles(archive) and not self.is_overruled_by_unread(archive)
+
+    def is_overruled_by_unread(self, archive: str) -> bool:
+        """Return whether an archive may come before this one by a record that cannot be read.
+
+        A home is trusted all the same: most items are where their labels were made, and a home
+        whose Original has moved does not claim it.
+        """
+        standing = self.standing(archive)
+        if standing <= Standing.HOME:
+            return False
+        return not self.is_on_record or (
+            standing is Standing.CLAIMANT and not self.are_digests_read
+        )
 
     @property
     def may_conclude(self) -> bool:

@@ -13,6 +13,7 @@ from typing import Final, TypeAlias
 
 from ibi.identifier.address import canonical
 from ibi.identifier.ibip import Ibip
+from ibi.identifier.instant import EPOCH, Instant
 from ibi.identifier.label import Label
 from ibi.identifier.repository_name import RepositoryName
 from ibi.model.registration import EVERY_PORT, ProvedPlace, RegisteredArchive
@@ -21,6 +22,9 @@ Place: TypeAlias = tuple[str, int]
 """Host or IP address as in labels, and port; EVERY_PORT for all ports."""
 _HTTP: Final = 80
 _HTTPS: Final = 443
+SECONDS_OF_STRANGERS: Final = 400_000_000
+"""Seconds from 1995 on of which labels are taken that no archive has."""
+_STRANGERS_HOST: Final = "ibi.example.org"
 
 
 def homes_for(label: Label) -> tuple[Place, ...]:
@@ -39,13 +43,7 @@ def places_of(archive: RegisteredArchive) -> frozenset[Place]:
     """
     places = {(each.host, each.port) for each in (*archive.proofs, *archive.confirmed_at)}
     named = _named(archive.service)
-    if named is not None:
-        places.add(named)
-    inclusion = archive.inclusion
-    if inclusion is not None and inclusion.confirmed:
-        proved = proved_at(inclusion.address)
-        places.add((proved.host, proved.port))
-    return frozenset(places)
+    return frozenset(places if named is None else {*places, named})
 
 
 def proved_at(address: str) -> ProvedPlace:
@@ -85,6 +83,18 @@ def at_ip(address: str, ip: str) -> str:
     if number == host:
         return ""
     return f"[{number}]:{port}" if ":" in number else f"{number}:{port}"
+
+
+def another_service(service: Label, number: int) -> Label:
+    """Return a label as that of a service, from the same place, that no archive has.
+
+    `number` is less than SECONDS_OF_STRANGERS.
+    """
+    instant = Instant(EPOCH.seconds + number, "5")
+    if isinstance(service, Ibip):
+        return Ibip.mount(service.ip, service.port, instant)
+    host, port = _named(service) or (_STRANGERS_HOST, _HTTP)
+    return RepositoryName.mount(host, port, instant)
 
 
 def _named(label: Label) -> Place | None:

@@ -115,7 +115,9 @@ class Beginning:
     is_on_record: bool = True
     """Whether the recorded owner could be read."""
     candidates: Candidates | None = None
-    """None if no digest can be read: then all archives are asked at once."""
+    """None if there are no digests, or none can be read: then all archives are asked at once."""
+    are_digests_read: bool = True
+    """Whether it could be read which digests have the item."""
 
 
 class SearchProgress:
@@ -162,6 +164,7 @@ class SearchProgress:
             in_grace=self._now < self.grace_ends,
             owner=self._beginning.owner,
             is_on_record=self._beginning.is_on_record,
+            are_digests_read=self._beginning.are_digests_read,
             homes=self._homes,
             ranks=self._ranks,
             others_held_back=self._held,

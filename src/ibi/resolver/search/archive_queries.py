@@ -45,7 +45,7 @@ class ArchiveAsker:
         client: ArchiveClient,
         registry: Registry,
         seconds: float,
-        on_silence: Callable[[str], None] | None = None,
+        on_silence: Callable[[str], object] | None = None,
     ) -> None:
         """Ask by a client; each archive may take so many seconds.
 

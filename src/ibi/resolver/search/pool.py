@@ -44,7 +44,7 @@ class SearchPool:
         seconds: float,
         locations: LocationIndex | None = None,
         unfollowed: UnfollowedArchives | None = None,
-        on_silence: Callable[[str], None] | None = None,
+        on_silence: Callable[[str], object] | None = None,
         chance: Callable[[], float] = random.random,
     ) -> None:
         """Ask the archives of a registry; each may take so many seconds.

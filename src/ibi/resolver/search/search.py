@@ -167,7 +167,8 @@ class Search:
         names = set(self._homes if candidates is None else self._homes | candidates.listed)
         if owner is not None:
             names.add(owner.archive)
-        return Beginning(owner, self._switched_off(names), is_on_record, candidates)
+        are_read = candidates is not None or self._parts.locations is None
+        return Beginning(owner, self._switched_off(names), is_on_record, candidates, are_read)
 
     async def _owner(self) -> tuple[Owner | None, bool]:
         """Return the recorded owner, unless the operator has removed or revoked it."""
@@ -186,7 +187,10 @@ class Search:
         return tuple(_switched_off(archive) for archive in archives if archive is not None)
 
     async def _candidates(self, owner: Owner | None) -> Candidates | None:
-        """Return the archives that probably have the item; None if no digest can be read."""
+        """Return the archives that probably have the item.
+
+        None if there are no digests, or none can be read.
+        """
         locations, undigested = self._parts.locations, self._parts.undigested
         if locations is None or undigested is None:
             return None

@@ -40,6 +40,7 @@ class UnfollowedArchives:
         else:
             self._names -= changed
             self._names |= {name for name in changed if name in included and name not in followed}
-        if is_young(label, self._clock.wall(), self._followed.seconds):
+        is_old = not is_young(label, self._clock.wall(), self._followed.seconds)
+        if not is_old or not self._followed.is_valid(now):
             return None
         return frozenset(self._names) if len(self._names) < len(included) else None

@@ -124,6 +124,22 @@ holding = sa.Table(
     sa.Column("digest", sa.BigInteger, primary_key=True),
     sqlite_with_rowid=False,
 )
+# The digests that stand for answers, as one process relays to the others; each with the number of
+# publications until it changed.
+followed = sa.Table(
+    "resolver_followed",
+    SCHEMA,
+    sa.Column("archive", sa.Text, primary_key=True),
+    sa.Column("digest", sa.BigInteger, nullable=False),
+    sa.Column("count", sa.BigInteger, nullable=False),
+    sa.Index("resolver_followed_count", "count"),
+)
+publication = sa.Table(
+    "resolver_publication",
+    SCHEMA,
+    sa.Column("one", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("count", sa.BigInteger, nullable=False),
+)
 token = sa.Table(
     "resolver_token",
     SCHEMA,

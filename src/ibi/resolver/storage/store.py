@@ -11,7 +11,7 @@ from ibi.resolver.storage.archives import SqlArchives, SqlChallenges
 from ibi.resolver.storage.conflicts import SqlConflicts, SqlOwners
 from ibi.resolver.storage.locations import SqlLocations
 from ibi.resolver.storage.migrations import RESOLVER_MIGRATIONS
-from ibi.resolver.storage.workers import SqlChangeFeed, SqlProcesses
+from ibi.resolver.storage.workers import SqlChangeFeed, SqlFollowedLogs, SqlProcesses
 
 
 class SqlResolverStore:
@@ -33,6 +33,7 @@ class SqlResolverStore:
         self.acknowledgments = SqlAcknowledgments(handle)
         self.processes = SqlProcesses(handle)
         self.locations = SqlLocations(handle)
+        self.followed_logs = SqlFollowedLogs(handle)
         self.tokens = SqlTokens(handle, "resolver_token")
 
     @classmethod

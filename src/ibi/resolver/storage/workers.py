@@ -14,7 +14,7 @@ from typing import Final
 from ibi.foundation.sql.database import Execute
 from ibi.foundation.sql.rows import insert_rows
 from ibi.foundation.sql.store import SqlHandle
-from ibi.resolver.ports.workers import FeedEntry, WorkerList
+from ibi.resolver.ports.workers import DIGESTS, FeedEntry, WorkerList
 
 MAX_CHANGES: Final = 10_000
 """Changes that are stored: a process that missed more reads everything again."""
@@ -161,3 +161,46 @@ def _worker_list(execute: Execute, process: str) -> WorkerList:
     there = execute("SELECT id, beat FROM resolver_process WHERE gone = FALSE")
     duties = execute("SELECT name FROM resolver_duty WHERE holder = $1", process)
     return WorkerList(dict(there), frozenset(name for (name,) in duties))
+
+
+class SqlFollowedLogs:
+    """The digests that stand for answers, by the process whose duty it is to fetch digests."""
+
+    def __init__(self, handle: SqlHandle) -> None:
+        """Store them in a database."""
+        self._handle = handle
+
+    def publish(self, process: str, digests: Mapping[str, int], *, anew: bool) -> bool:
+        """Store the numbers of digests by archive; return False if it is not its duty."""
+
+        def work(execute: Execute) -> bool:
+            counted = execute(
+                "INSERT INTO resolver_publication (one, count) "
+                "SELECT 1, 1 FROM resolver_duty WHERE name = $1 AND holder = $2 "
+                "ON CONFLICT (one) DO UPDATE SET count = resolver_publication.count + 1 "
+                "RETURNING count",
+                DIGESTS,
+                process,
+            )
+            if not counted:
+                return False
+            [(count,)] = counted
+            if anew:
+                execute("UPDATE resolver_followed SET digest = 0, count = $1", count)
+            rows = [(archive, number, count) for archive, number in digests.items()]
+            into = "resolver_followed (archive, digest, count)"
+            change = "DO UPDATE SET digest = excluded.digest, count = excluded.count"
+            insert_rows(execute, into, rows, f"ON CONFLICT (archive) {change}")
+            return True
+
+        return self._handle.write(work)
+
+    def published(self, after: int) -> tuple[int, list[tuple[str, int]]]:
+        """Return how often was published, and what was since a count: archives and numbers."""
+        rows = self._handle.read(
+            "SELECT p.count, f.archive, f.digest FROM resolver_publication p "
+            "LEFT JOIN resolver_followed f ON f.count > $1",
+            after,
+        )
+        count = int(rows[0][0]) if rows else 0
+        return count, [(archive, number) for _, archive, number in rows if archive is not None]

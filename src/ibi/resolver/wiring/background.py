@@ -13,6 +13,7 @@ from ibi.resolver.acknowledgments.sender import AcknowledgmentSender
 from ibi.resolver.digests.fetcher import DigestFetcher
 from ibi.resolver.digests.locations import Locations
 from ibi.resolver.digests.log_follower import LogFollower
+from ibi.resolver.digests.log_relay import LogRelay
 from ibi.resolver.ports.outbound import ArchiveClient
 from ibi.resolver.registry.health_check import HealthCheck
 from ibi.resolver.registry.registry import Registry
@@ -42,6 +43,7 @@ class BackgroundServices:
     locations: Locations
     digests: DigestFetcher
     log_follower: LogFollower
+    log_relay: LogRelay
     client: ArchiveClient
 
     @asynccontextmanager
@@ -68,6 +70,7 @@ class BackgroundServices:
             _service(None, self.searching.close),
             _task(self.watch.run, "ibi-watch"),
             _task(self.digests.run, "ibi-digests"),
+            _task(self.log_relay.run, "ibi-log-relay"),
         )
 
 

@@ -15,8 +15,10 @@ from ibi.resolver.digests.change_notices import ChangeNotices
 from ibi.resolver.digests.fetcher import DigestFetcher
 from ibi.resolver.digests.locations import Locations
 from ibi.resolver.digests.log_follower import LogFollower
+from ibi.resolver.digests.log_relay import LogRelay
 from ibi.resolver.peers.archive_client import HttpArchiveClient
 from ibi.resolver.ports.store import Owner
+from ibi.resolver.ports.workers import DIGESTS
 from ibi.resolver.registry.health_check import HealthCheck
 from ibi.resolver.registry.registry import Registry
 from ibi.resolver.rules.followed_logs import FollowedLogs
@@ -31,7 +33,7 @@ from ibi.resolver.settings import ResolverSettings
 from ibi.resolver.storage.store import SqlResolverStore
 from ibi.resolver.wiring.background import BackgroundServices
 from ibi.resolver.workers.change_feed import ChangeFeed
-from ibi.resolver.workers.leases import DIGESTS, HEALTH_CHECK, WorkerIdentity, WorkerLeases
+from ibi.resolver.workers.leases import HEALTH_CHECK, WorkerIdentity, WorkerLeases
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +112,7 @@ def build_digests(base: Base, leases: WorkerLeases) -> Digests:
         seconds=settings.digest_seconds,
         most_names=settings.digest_names,
         on_duty=lambda: leases.holds(DIGESTS),
+        is_relaying=lambda: leases.processes > 1,
     )
     log_follower = LogFollower(
         base.client,
@@ -161,12 +164,12 @@ def build_searches(base: Base, digests: Digests) -> Searches:
         seconds=base.settings.archive_seconds,
         locations=digests.locations,
         unfollowed=UnfollowedArchives(registry, digests.followed, base.clock),
-        on_silence=digests.fetcher.note_silence,
+        on_silence=digests.notices.note_silence,
     )
 
     def follow(label: str) -> None:
         cache.forget(label)
-        digests.notices.follow(label)
+        digests.notices.follow(label, change_feed.complete_at)
 
     change_feed = ChangeFeed(store.feed, registry, follow)
     resolver = HopResolver(pool, change_feed.catch_up)
@@ -193,5 +196,12 @@ def build_background(
         locations=digests.locations,
         digests=digests.fetcher,
         log_follower=digests.log_follower,
+        log_relay=LogRelay(
+            base.store.followed_logs,
+            digests.followed,
+            digests.locations,
+            lambda: leases.process if leases.processes > 1 else "",
+            searches.change_feed.apply_all,
+        ),
         client=base.client,
     )

@@ -113,7 +113,7 @@ def build_metrics(services: BackgroundServices, base: Base, fast: FastRedirects)
     """Build the metrics of the resolver."""
     metrics, registry, client = ResolverMetrics(), base.registry, base.client
     acknowledgments, locations = services.acknowledgments, services.locations
-    followed = services.digests.followed
+    digests = services.digests
     metrics.watch("digest_octets", "Octets of digests fetched", lambda: client.page_octets)
     metrics.watch_states(
         lambda state: sum(archive.state == state for archive in registry.all()),
@@ -134,7 +134,7 @@ def build_metrics(services: BackgroundServices, base: Base, fast: FastRedirects)
         ("accesses_given_up", "Accesses that nobody was told of", lambda: acknowledgments.given_up),
         ("accesses_lost", "Accesses for which there was no room", lambda: acknowledgments.lost),
         ("digests", "Digests that are here as a whole", lambda: locations.whole),
-        ("logs_followed", "Digests that stand for an answer", lambda: len(followed)),
+        ("logs_followed", "Digests that stand for an answer", lambda: digests.standing),
         ("digest_names", "Fingerprints in digests", lambda: locations.names),
         ("digest_age_seconds", "Since the oldest was confirmed", lambda: locations.age),
     ):

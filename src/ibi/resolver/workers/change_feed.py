@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from math import inf
 from typing import Final
 
 import structlog
@@ -40,6 +41,8 @@ class ChangeFeed:
         self._registry = registry
         self._forget = forget
         self._interval = interval
+        self.complete_at = -inf
+        """A time of the event loop: every change that was made before it is applied."""
         self._fails = False
         self._looking = asyncio.Lock()
         # A thread of its own, so that other work in threads does not delay it.
@@ -74,8 +77,9 @@ class ChangeFeed:
             await self._apply_all()
 
     async def _apply_all(self) -> None:
-        registry = self._registry
+        registry, now = self._registry, asyncio.get_running_loop().time
         registry.end_disputes()
+        began = now()
         while (news := await self._news()) is not None:
             if not news or news[0].number != registry.followed + 1:
                 await self._reload()
@@ -85,6 +89,8 @@ class ChangeFeed:
                 if each.label:
                     self._forget(each.label)
             registry.followed = news[-1].number
+            began = now()
+        self.complete_at = began
 
     async def _news(self) -> list[FeedEntry] | None:
         """Return the next changes; None if there are no new ones."""

@@ -20,7 +20,7 @@ import structlog
 
 from ibi.errors import IbiError, StorageFullError
 from ibi.model.clock import SECOND, Clock
-from ibi.resolver.ports.workers import ProcessStore, WorkerList
+from ibi.resolver.ports.workers import DIGESTS, ProcessStore, WorkerList
 from ibi.resolver.rules.liveness import Liveness
 
 HEARTBEAT_SECONDS: Final = 2.5
@@ -29,7 +29,6 @@ LEASE_TIME: Final = 10 * SECOND
 """Nanoseconds after its last heartbeat for which a process relies on its duties; it is less than
 the time after which others take them over."""
 HEALTH_CHECK: Final = "watch"
-DIGESTS: Final = "digests"
 ACKNOWLEDGE: Final = "acknowledge"
 """The duty of sending the acknowledgments of processes that are gone."""
 ALL: Final = (ACKNOWLEDGE, DIGESTS, HEALTH_CHECK)
