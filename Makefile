@@ -87,7 +87,9 @@ fuzz: $(INSTALLED) judges ## compare a million strings with the standard's gramm
 
 .PHONY: attack
 attack: $(INSTALLED) judges ## run all attacks of the threat model in full, with a browser (long)
-	IBI_ATTACKS=full $(BIN)/python -m pytest tests/attacks tests/federation/test_openapi_http.py
+	IBI_ATTACKS=full $(BIN)/python -m pytest --numprocesses=2 --dist=loadfile -m "not long and not alone" \
+	  tests/attacks tests/federation/test_openapi_http.py
+	IBI_ATTACKS=full $(BIN)/python -m pytest -m "alone and not long" tests/attacks
 
 .PHONY: faults
 faults: $(INSTALLED) ## simulate federations; kill, stop and fork processes, set clocks, break disks (long)

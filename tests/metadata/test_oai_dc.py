@@ -108,7 +108,7 @@ def test_what_is_written_is_read() -> None:
 def test_the_registry_writes_by_name() -> None:
     oai = FORMATS["oai_dc"]
     written = oai.write(FULL, FORMS, "http://urlib.net")
-    assert oai.media_type == "text/xml; charset=utf-8"
+    assert oai.content_type == "text/xml; charset=utf-8"
     assert written == oai_dc.write(FULL, FORMS, "http://urlib.net")
 
 

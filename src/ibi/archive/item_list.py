@@ -36,7 +36,7 @@ def list_items(archive: Archive, page: ItemPage, after: int) -> tuple[list[ItemW
     size = min(_AT_ONCE, page.limit) if page.choice == EVERY_ITEM else _AT_ONCE
     for _ in range(0, _MOST_SEEN, size):
         held = items.page(after, size, page.kind, newest_first=page.newest_first)
-        for look in _described(archive, held):
+        for look in described(archive, held):
             after = look.held.id
             if page.choice.wants(look.item, look.record):
                 found.append(look)
@@ -47,7 +47,7 @@ def list_items(archive: Archive, page: ItemPage, after: int) -> tuple[list[ItemW
     return found, str(after)
 
 
-def _described(archive: Archive, held: Sequence[StoredItem]) -> list[ItemWithMetadata]:
+def described(archive: Archive, held: Sequence[StoredItem]) -> list[ItemWithMetadata]:
     """Return items with their metadata items, which one request to the catalogue finds."""
     names = [each.item.metadata.label.canonical for each in held if each.item.metadata is not None]
     metadata = archive.catalogue.items.find_all(names)

@@ -6,7 +6,7 @@ import re
 import tomllib
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal, get_args
 
 import msgspec
 
@@ -39,6 +39,9 @@ from ibi.minting.settings import MinterSettings
 ARCHIVE_FILE: Final = "archive.toml"
 LOCAL_HOST: Final = "archive.localhost"
 """The host of labels where no domain name is known, for trying the program out."""
+Landing = Literal["auto", "standard", "page"]
+"""`auto`: the page if browsers do not show the target; `standard`: never; `page`: always."""
+LANDINGS: Final = get_args(Landing)
 DELIVERIES: Final = ("proxied", "presigned")
 OBJECTS: Final = "s3://"
 
@@ -89,6 +92,8 @@ class ArchiveSettings:
     """Private networks to which this archive may connect, at all ports or at one."""
     adopts: list[str] = field(default_factory=list)
     """Prefixes of other archives whose items move in here under their labels."""
+    landing: Landing = "auto"
+    """Whether people who follow a label get the page of the item, and not its target file."""
     digest: bool = True
     """Whether a digest of the held names is published, so that resolvers ask fewer archives."""
     copies_hours: int = 24
@@ -177,6 +182,7 @@ def _check(settings: ArchiveSettings) -> None:
             ("largest_file", settings.largest_file >= 1, "1 byte or more"),
             ("requests_a_second", settings.requests_a_second >= 1, "1 or more"),
             ("storage_delivery", settings.storage_delivery in DELIVERIES, " or ".join(DELIVERIES)),
+            ("landing", settings.landing in LANDINGS, " or ".join(LANDINGS)),
             ("trusted_proxies", are_networks(settings.trusted_proxies), NETWORKS),
             ("allowed_networks", are_destinations(settings.allowed_networks), DESTINATIONS),
             ("copies_hours", settings.copies_hours >= 0, "hours, or 0 for never"),

@@ -68,6 +68,10 @@ class RemoteArchive(RemoteApi):
             time.sleep(_RETRY.wait(attempt) / SECOND)
         return self.ask(method, path, body)
 
+    def read(self, path: str, query: Mapping[str, str]) -> bytes:
+        """Return an answer that is not JSON, as it is."""
+        return self._send("GET", path, None, {}, query).data
+
     def files(self, label: str) -> Iterator[dict[str, Any]]:
         """Yield all files of an item."""
         after = ""

@@ -37,6 +37,7 @@
     │   ├── TooManyRequestsError           a client exceeds its rate limit
     │   ├── StorageError                   the disk or the database fails
     │   │   └── StorageFullError           the storage is full
+    │   ├── SearchTimeoutError             a search takes longer than the archive allows
     │   ├── DamagedBackupError             a backup is damaged, or was changed
     │   ├── WriterUnavailableError         the archive can be read, but not changed
     │   ├── InstanceHeldError              another process serves this folder, or none does
@@ -90,6 +91,7 @@ from ibi.errors.archive import (
     MetadataError,
     NotHeldError,
     OtherInstanceError,
+    SearchTimeoutError,
     StateError,
     StorageError,
     StorageFullError,
@@ -201,6 +203,7 @@ __all__ = [
     "ResolverRefusedError",
     "ResolverRequestError",
     "ResolverUnreachableError",
+    "SearchTimeoutError",
     "ShareError",
     "StateError",
     "StorageError",

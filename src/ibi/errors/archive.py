@@ -165,6 +165,20 @@ class StorageFullError(StorageError):
     """The storage has no free space."""
 
 
+class SearchTimeoutError(ArchiveError):
+    """A search takes longer than the archive allows."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        super().__init__(seconds)
+
+    def __str__(self) -> str:
+        return (
+            f"The search took longer than {self.seconds:g} seconds: "
+            "search for rarer words, or narrow the search."
+        )
+
+
 class DamagedBackupError(ArchiveError):
     """A backup is damaged or was changed; `faults` names each file, and what is wrong with it."""
 

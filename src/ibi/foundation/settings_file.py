@@ -155,7 +155,21 @@ def place_to_listen(listen: str) -> tuple[str, int]:
 
 def place_of(folder: Path, given: str) -> str:
     """Return the place of a database: a URL unchanged, a path relative to the instance's folder."""
+    refuse_other_url(given)
     return given if given.startswith(POSTGRESQL) else str(folder / given)
+
+
+def refuse_other_url(given: str) -> None:
+    """Raise if the place of a database is a URL, and not one of PostgreSQL.
+
+    As a path it would be made as folders, whose names would contain a password. The message has
+    nothing of what follows the scheme.
+    """
+    scheme, colon, _ = given.partition("/")[0].partition(":")
+    if colon and "/" in given and not given.startswith(POSTGRESQL):
+        expected = "expected a file, or a postgresql:// URL"
+        msg = f"{scheme}:... is no place of a database: {expected}."
+        raise RequestError(msg)
 
 
 def are_networks(texts: list[str]) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from ibi.metadata import oai_dc
+from ibi.metadata import bibtex, csl_json, oai_dc, ris
 from ibi.model.label_pair import Forms
 from ibi.model.metadata_record import MetadataRecord
 
@@ -16,12 +16,31 @@ class Format:
     """A metadata format: its name in a persistent URL, and the function that writes it."""
 
     name: str
-    media_type: str
+    content_type: str
+    """The value of Content-Type, which may have a charset."""
     write: Callable[[MetadataRecord, Forms, str], bytes]
     """Takes a record, the labels of the item described, and the base of persistent URLs."""
+    extension: str = ""
+    """Of the file into which a reader saves it; empty if browsers show the format."""
+
+    @property
+    def media_type(self) -> str:
+        """The media type alone, as links have it (RFC 8288, 3.4.1)."""
+        return self.content_type.partition(";")[0]
+
+    def file_name(self, forms: Forms) -> str:
+        """Return the name under which a reader saves it; empty if browsers show the format."""
+        if not self.extension:
+            return ""
+        return f"{forms.short.spelling.replace('/', '-')}.{self.extension}"
 
 
 FORMATS: Final = {
     format_.name: format_
-    for format_ in (Format("oai_dc", oai_dc.MEDIA_TYPE, oai_dc.write),)  # one line a format
+    for format_ in (
+        Format("oai_dc", oai_dc.MEDIA_TYPE, oai_dc.write),
+        Format("bibtex", bibtex.MEDIA_TYPE, bibtex.write, "bib"),
+        Format("ris", ris.MEDIA_TYPE, ris.write, "ris"),
+        Format("csl", csl_json.MEDIA_TYPE, csl_json.write, "json"),
+    )
 }

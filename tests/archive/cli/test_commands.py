@@ -824,7 +824,7 @@ def test_an_archive_elsewhere_is_named_by_options_or_variables(
     variables = {"IBI_ARCHIVE": archive.address, "IBI_TOKEN": archive.token}
     assert said(ibi(tmp_path, "list", **variables)) == expected
     assert said(ibi(tmp_path, "list", IBI_DATA=str(archive.data))) == expected
-    line = refusal(call(tmp_path, "list", "--archive", archive.address))
+    line = refusal(call(tmp_path, "history", "--archive", archive.address))
     assert "needs a token" in line
     assert "--token" in line
     assert "IBI_TOKEN" in line
@@ -981,7 +981,7 @@ COMMANDS = [
     *("deposit", "adopt", "revise", "list", "show", "files", "describe"),
     *("edition", "translation", "delete", "link", "unlink", "links", "reserve", "reserved"),
     *("move-store", "tasks", "audit", "copy", "copies", "drop", "transfer", "transfers"),
-    *("export", "key", "import"),
+    *("export", "key", "import", "cite"),
     *("stats", "history", "token", "token add", "token list", "token remove", "readers"),
 ]
 

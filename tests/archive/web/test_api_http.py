@@ -536,7 +536,7 @@ def test_metadata_are_replaced_by_json_or_xml(archive: ArchiveServer) -> None:
     oai_dc = archive.api("GET", f"{path}?format=oai_dc")
     assert oai_dc.headers["content-type"].startswith("text/xml")
     assert archive.api("PUT", path, oai_dc.body, Content_Type="application/xml").status == 200
-    refused(archive.api("GET", f"{path}?format=bibtex"), 406, words="oai_dc")
+    refused(archive.api("GET", f"{path}?format=marc"), 406, words="oai_dc")
     # What is said of an item may be asked for, and changed, under the label of its metadata.
     described = f"items/{item['metadata']['rep']}/metadata"
     assert archive.api("GET", described).json()["titles"] == [{"value": "Por XML"}]
@@ -836,7 +836,7 @@ def test_tokens_are_shown_once_and_removed(archive: ArchiveServer) -> None:
 
 
 ROUTES = [
-    ("read", "GET", "items", None),
+    ("read", "GET", "items?words=a", None),
     ("read", "GET", "items/{rep}", None),
     ("read", "GET", "items/{rep}/files", None),
     ("read", "GET", "items/{rep}/metadata", None),
@@ -919,10 +919,10 @@ def test_other_ways_to_send_a_token_are_none(archive: ArchiveServer) -> None:
         {"Authorization": "Bearer ibi_\xe9"},
         {"Cookie": f"token={archive.token}"},
     ):
-        assert archive.ask("GET", f"{API}/items", token="", headers=headers).status == 401
-    assert archive.api("GET", f"items?token={archive.token}", token="").status == 401
+        assert archive.ask("GET", f"{API}/history", token="", headers=headers).status == 401
+    assert archive.api("GET", f"history?token={archive.token}", token="").status == 401
     lower = {"Authorization": f"bearer {archive.token}"}
-    assert archive.ask("GET", f"{API}/items", token="", headers=lower).status == 200
+    assert archive.ask("GET", f"{API}/history", token="", headers=lower).status == 200
 
 
 def test_the_archive_tells_what_it_is(archive: ArchiveServer) -> None:
@@ -930,7 +930,7 @@ def test_the_archive_tells_what_it_is(archive: ArchiveServer) -> None:
     assert about["name"] == "Arquivo de prova"
     assert about["address"] == archive.address
     assert about["service"]["rep"] == archive.service
-    assert about["formats"] == ["oai_dc"]
+    assert about["formats"] == ["oai_dc", "bibtex", "ris", "csl"]
     assert archive.get("/healthz").body == b"alive\n"
     assert archive.get("/readyz").body == b"ready\n"
     assert b"ibi_archive_requests_total" in archive.get("/metrics").body

@@ -42,6 +42,7 @@ def test_every_outcome_has_its_name_and_a_sentence(name: str) -> None:
     special = {
         "406": "unserved",
         "doubted": "unsure",
+        "unread": "unsure",
         "original-gone": "gone",
         "next-not-found": "not-found",
     }
@@ -92,6 +93,9 @@ def test_a_claim_that_was_not_believed_is_told() -> None:
     last = explained(all_outcomes()["doubted"]).last
     assert (last.decision, last.why) == ("unsure", "doubted")
     assert [each.said for each in last.asked] == ["original", "silent"]
+    last = explained(all_outcomes()["unread"]).last
+    assert (last.decision, last.why) == ("unsure", "unread")
+    assert [each.said for each in last.asked] == ["original"]
 
 
 def test_who_was_not_waited_for_is_told_after_the_others() -> None:

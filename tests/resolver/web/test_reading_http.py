@@ -73,7 +73,6 @@ REFUSED: Final = {
     "order": (400, f"/{ITEM}:!"),
     "label": (400, "/nothing-of-ours"),
     "too long": (414, f"/{ITEM}/{'x' * 9000}"),
-    "nothing": (404, "/favicon.ico"),
 }
 
 
@@ -279,7 +278,7 @@ def page_of(answer: Answer) -> Page:
     assert answer.headers["x-content-type-options"] == "nosniff"
     page = Page(answer.body.decode(), answer.headers["content-language"])
     read(page)
-    assert "<script" not in page.html
+    assert page.html.count("<script") == 1
     assert "javascript:" not in page.html
     return page
 
@@ -350,7 +349,7 @@ def test_who_is_concerned_is_named(world: World, accept: str) -> None:
         "unsure": [service_of(2)],
         "loop": [ONE, OTHER],
     }.items():
-        body = world.outcome(name, Accept=accept).body.decode()
+        body = world.outcome(name, Accept=accept).body.decode().replace("<wbr>", "")
         assert all(each in body for each in named), name
 
 

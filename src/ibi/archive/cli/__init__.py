@@ -24,6 +24,7 @@ _MODULES: Final = {
     "ibi.archive.cli.tasks": ("tasks",),
     "ibi.archive.cli.storage": ("move-store",),
     "ibi.archive.cli.history": ("history",),
+    "ibi.archive.cli.cite": ("cite",),
     "ibi.archive.cli.transfer": ("transfer", "transfers"),
     "ibi.archive.cli.statistics": ("stats",),
     "ibi.archive.cli.export": ("export", "key"),

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple, Protocol
 
 from ibi.archive.ports.maintenance import CopyStore, DamageStore, TaskStore, TransferStore
+from ibi.archive.ports.search import SearchIndex
 from ibi.archive.ports.statistics import Statistics
 from ibi.model.change import Change
 from ibi.model.item import File, Item
@@ -159,6 +160,10 @@ class Items(Protocol):
 
         With `newest_first`, return items numbered less than `after`; from the end if it is 0.
         """
+        ...
+
+    def numbered(self, numbers: Sequence[int]) -> list[StoredItem]:
+        """Return the items that have these numbers, in this order; at most 100 are asked for."""
         ...
 
     def count(self) -> int:
@@ -349,6 +354,7 @@ class Catalogue:
     copies: CopyStore
     damages: DamageStore
     digest: NameLog
+    search: SearchIndex
     tokens: TokenStore
     settings: SettingStore
     links: LinkStore

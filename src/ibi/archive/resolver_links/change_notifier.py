@@ -11,7 +11,7 @@ from threading import Lock, Thread
 from typing import Final, Protocol
 
 from ibi.archive.ports.catalogue import NameLog
-from ibi.archive.resolver_links.repeating_thread import RepeatingThread
+from ibi.archive.repeating_thread import RepeatingThread
 from ibi.archive.rules.announcement import Link, LogPosition, Notifications
 from ibi.identifier.label import Label
 from ibi.model.clock import Clock

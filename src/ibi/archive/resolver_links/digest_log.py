@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from ibi.archive.ports.catalogue import DigestState, NameChange, NameLog
-from ibi.archive.resolver_links.repeating_thread import RepeatingThread
+from ibi.archive.repeating_thread import RepeatingThread
 from ibi.wire.digest import FINGERPRINT_OCTETS, MAX_FINGERPRINTS, DigestPage
 
 ROWS: Final = MAX_FINGERPRINTS // 2

@@ -13,6 +13,7 @@ from ibi.archive.archive import ItemWithMetadata
 from ibi.archive.rules.item_languages import own_languages, preferred
 from ibi.archive.web.api.messages import Labels
 from ibi.archive.web.api.responses import labels, moment
+from ibi.archive.web.item_context import ItemContext
 from ibi.archive.web.pages import Pages
 from ibi.archive.web.urls import ArchiveUrls
 from ibi.archive.web.views import (
@@ -27,11 +28,13 @@ from ibi.archive.web.views import (
 )
 from ibi.errors import DeletedError
 from ibi.foundation.pages.language import preference_of
-from ibi.foundation.pages.templates import SECURITY_POLICY, Page, ProblemView
+from ibi.foundation.pages.static_files import SECURITY_POLICY
+from ibi.foundation.pages.templates import Page, ProblemView
 from ibi.foundation.web.header_values import link
 from ibi.foundation.web.problems import MEDIA_TYPE, Problem, problem_of
 from ibi.identifier.language_preference import LanguagePreference
 from ibi.metadata.record_languages import in_language
+from ibi.model.clock import Clock
 from ibi.model.item import File
 from ibi.model.label_pair import Forms
 from ibi.model.metadata_record import MetadataRecord
@@ -65,22 +68,22 @@ class TombstoneProblem(msgspec.Struct, frozen=True, omit_defaults=True):
 class ItemPages:
     """Makes the responses with pages of items."""
 
-    first_files = FIRST_FILES
     most_files = MOST_FILES
 
-    def __init__(self, pages: Pages, urls: ArchiveUrls) -> None:
+    def __init__(self, pages: Pages, urls: ArchiveUrls, clock: Clock) -> None:
         """Use the pages of an archive."""
         self._pages = pages
         self._urls = urls
+        self._clock = clock
 
     def home(self, items: int, service: Forms, request: Request) -> Response:
         """Return the front page."""
         view = HomeView(items=items, service=service)
         return _response(self._pages.home(view, _preference(request), _here(request)))
 
-    def item(self, look: ItemWithMetadata, files: list[File], request: Request) -> Response:
+    def item(self, look: ItemWithMetadata, context: ItemContext, request: Request) -> Response:
         """Return the page of an item and its metadata."""
-        item = look.item
+        item, files = look.item, context.files
         more = len(files) > FIRST_FILES
         metadata = look.metadata.item if look.metadata else None
         language = preferred(metadata, _preference(request)) if metadata else None
@@ -90,10 +93,15 @@ class ItemPages:
             record=_record(look, request),
             other_languages=tuple(each for each in others if each not in {language, None}),
             other_metadata=metadata.translations if metadata else (),
-            files=tuple(files[:FIRST_FILES]),
+            files=files[:FIRST_FILES],
             file_count=0 if more else len(files),
             list_address=self._list_address(item.forms) if item.list_public and files else "",
             described=item.tombstone,
+            target=context.target,
+            editions=context.editions,
+            acts=context.acts,
+            checked=context.checked,
+            now=self._clock.wall(),
         )
         page = self._pages.item(view, _preference(request), _here(request))
         return _response(page, cite_as=self._urls.persistent(item.forms))

@@ -136,6 +136,43 @@ def with_charset(media_type: str, beginning: bytes, *, is_whole: bool) -> str:
     return media_type if is_silent else f"{media_type}; charset=utf-8"
 
 
+_SHORT_NAMES: Final = {
+    "application/octet-stream": "",
+    "image/tiff": "TIFF",
+    "text/html": "HTML",
+    "text/markdown": "Markdown",
+    "text/plain": "TXT",
+}
+_LONGEST_SUFFIX: Final = 8
+
+_BY_BROWSERS: Final = re.compile(
+    r"application/(?:json|pdf|xhtml\+xml|xml)|text/(?:css|html|javascript|plain|xml)"
+    r"|image/(?:avif|bmp|gif|jpeg|png|svg\+xml|vnd\.microsoft\.icon|webp)"
+    r"|audio/(?:aac|flac|mp4|mpeg|ogg|wav)|video/(?:mp4|ogg|webm)"
+)
+"""Types that all common browsers show; they offer to save CSV, Markdown and all others."""
+
+
+def short_name(file: File) -> str:
+    """Return the type of a file as people call it: mostly the suffix of its name."""
+    media_type = bare(media_type_of(file.path, file.media_type))
+    if media_type in _SHORT_NAMES:
+        return _SHORT_NAMES[media_type]
+    _, dot, suffix = file.path.rpartition("/")[2].rpartition(".")
+    is_usual = dot and suffix.isalnum() and len(suffix) <= _LONGEST_SUFFIX
+    return suffix.upper() if is_usual else media_type
+
+
+def bare(media_type: str) -> str:
+    """Return a media type without its parameters, in lower case."""
+    return media_type.partition(";")[0].strip().lower()
+
+
+def is_shown(file: File) -> bool:
+    """Return whether browsers show a file, rather than offer to save it."""
+    return _BY_BROWSERS.fullmatch(bare(media_type_of(file.path, file.media_type))) is not None
+
+
 _SHOWN: Final = re.compile(
     r"(?:application/pdf|text/plain|audio/[a-z0-9.+-]+|video/[a-z0-9.+-]+"
     r"|image/(?:avif|bmp|gif|jpeg|jxl|png|webp))"
@@ -145,9 +182,9 @@ _SHOWN: Final = re.compile(
 def stored_headers(file: File) -> dict[str, str]:
     """Return the headers that an object store keeps with a file."""
     media_type = media_type_of(file.path, file.media_type)
-    is_shown = _SHOWN.fullmatch(media_type.partition(";")[0].strip().lower())
+    is_shown_safely = _SHOWN.fullmatch(bare(media_type))
     name = file.path.rpartition("/")[2]
     return {
         "Content-Type": header_safe(media_type),
-        "Content-Disposition": content_disposition(name, attachment=is_shown is None),
+        "Content-Disposition": content_disposition(name, attachment=is_shown_safely is None),
     }

@@ -1,10 +1,12 @@
-"""The pages of an archive, for people: no script, one style sheet, English and Portuguese."""
+"""The pages of an archive, for people: they work without script, in English and Portuguese."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final
 
-from ibi.archive.web.media_types import media_type_of
+from ibi.archive.web.media_types import is_shown, media_type_of, short_name
+from ibi.archive.web.printed_label import check_character_of, qr_code
 from ibi.archive.web.views import (
     FileListView,
     HomeView,
@@ -14,11 +16,18 @@ from ibi.archive.web.views import (
     TombstoneView,
 )
 from ibi.foundation.pages.links import Links
+from ibi.foundation.pages.site import Entry, Site
 from ibi.foundation.pages.templates import Page, ProblemView, Templates
 from ibi.identifier.language_preference import LanguagePreference
 from ibi.metadata import licence, orcid
 from ibi.metadata.dublin_core import elements
 from ibi.metadata.formats import FORMATS
+
+NAVIGATION: Final[tuple[Entry, ...]] = ()
+"""The main pages of an archive, in the masthead of every page."""
+FOOTER: Final = (Entry("/openapi.json", "API"),)
+SEARCH: Final = ""
+"""The path of the search; empty while there is none."""
 
 
 class Pages:
@@ -42,9 +51,14 @@ class Pages:
             "metadata_formats": FORMATS,
             "licence_address": licence.address_of,
             "orcid_address": orcid.address_of,
+            "check_character": check_character_of,
+            "file_type": short_name,
+            "is_shown": is_shown,
+            "qr_code": qr_code,
         }
         links = Links(base, persistent_base)
-        self._page = Templates("ibi.archive.web", archive_name, links, names).page
+        site = Site(name=archive_name, navigation=NAVIGATION, footer=FOOTER, search=SEARCH)
+        self._page = Templates("ibi.archive.web", site, links, names).page
 
     def item(self, view: ItemView, preference: LanguagePreference, here: str = "") -> Page:
         """Return the page of an item and its metadata."""

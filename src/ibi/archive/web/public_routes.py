@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from http import HTTPStatus
 from typing import Final, TypeVar
@@ -18,11 +17,13 @@ from ibi.archive.archive import Archive, ItemWithMetadata
 from ibi.archive.ports.catalogue import StoredItem
 from ibi.archive.rules.file_path import check_path
 from ibi.archive.rules.item_languages import translated
-from ibi.archive.rules.manifest import manifest
 from ibi.archive.web.file_chunks import afar
 from ibi.archive.web.file_delivery import Content, deliver
 from ibi.archive.web.holding_count import ItemCount
+from ibi.archive.web.item_context import ItemContexts
 from ibi.archive.web.item_pages import ItemPages
+from ibi.archive.web.landing import VARY, LandingPages, comes_from_elsewhere, navigates
+from ibi.archive.web.manifest import ManifestEndpoint
 from ibi.archive.web.protocol import ArchiveService
 from ibi.archive.web.reader_access import ReaderAccess
 from ibi.archive.web.urls import ArchiveUrls, divided
@@ -35,7 +36,8 @@ from ibi.errors import (
     UnknownError,
 )
 from ibi.foundation.pages.language import preference_of
-from ibi.foundation.pages.templates import SECURITY_POLICY, STYLE_SHEET, style_sheet
+from ibi.foundation.pages.static_files import SECURITY_POLICY, static_routes
+from ibi.foundation.web.header_values import content_disposition
 from ibi.identifier.label import Label
 from ibi.identifier.language import Language
 from ibi.identifier.language_preference import LanguagePreference
@@ -51,35 +53,6 @@ from ibi.wire.url_list import Related
 
 MANIFEST: Final = "/ibi.json"
 """The end of the path of a manifest, after the label."""
-_AT_ONCE: Final = 4
-"""Manifests that are built concurrently: one of a hundred thousand files takes much memory."""
-
-
-class ManifestEndpoint:
-    """Serves manifests: complete to readers of the files, otherwise without the files."""
-
-    def __init__(self, archive: Archive, readers: ReaderAccess) -> None:
-        """Serve the manifests of one archive."""
-        self._archive = archive
-        self._readers = readers
-        self._turns = asyncio.Semaphore(_AT_ONCE)
-
-    async def answer(self, held: StoredItem, request: Request) -> Response:
-        """Answer with the manifest of an item, always without the state of a transfer."""
-        item = replace(held.item, transfer=None)
-        if item.kind == "data" and await self._is_listed(held.item, request):
-            # It may have any number of files.
-            async with self._turns:
-                body = await asyncio.to_thread(lambda: manifest(item, self._archive.files(held)))
-        else:
-            body = manifest(item, ())
-        # A copy made with an older manifest than the files would seem damaged.
-        return Response(body, headers={"Cache-Control": "no-store"}, media_type="application/json")
-
-    async def _is_listed(self, item: Item, request: Request) -> bool:
-        if item.list_public:
-            return await self._readers.may_read(item, request)
-        return await self._readers.is_trusted(item, request)
 
 
 def with_pairs(url: str, pairs: tuple[str, ...]) -> str:
@@ -111,6 +84,12 @@ def redirect(url: str, *, varies: bool = False, public: bool = True) -> Response
     return Response(status_code=HTTPStatus.FOUND, headers=headers)
 
 
+def land(page: str) -> Response:
+    """Redirect a person to the page of an item; programs get another answer there."""
+    headers = {"Location": page, "Cache-Control": "no-store", "Vary": VARY}
+    return Response(status_code=HTTPStatus.FOUND, headers=headers)
+
+
 T = TypeVar("T")
 
 DIRECT: Final = "ibi-direct"
@@ -123,13 +102,14 @@ _METADATA_PAGES: Final = frozenset({"", "metadata", "metadata.cgi"})
 class PublicRoutes:
     """Handlers of the public routes."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917  # its parts
         self,
         archive: Archive,
         service: ArchiveService,
         urls: ArchiveUrls,
         pages: ItemPages,
         readers: ReaderAccess,
+        landing: LandingPages,
     ) -> None:
         """Serve an archive; `readers` decides on access to files."""
         self._archive = archive
@@ -137,11 +117,12 @@ class PublicRoutes:
         self._urls = urls
         self._pages = pages
         self._readers = readers
+        self._landing = landing
         self._manifests = ManifestEndpoint(archive, readers)
         self._items = archive.catalogue.items
+        self._contexts = ItemContexts(archive)
         self._is_quick = archive.catalogue.quick
         self._count = ItemCount(archive.catalogue.items, archive.clock)
-        self._style_sheet = style_sheet()
         self._service_paths = {f"/{label.spelling}".encode() for label in urls.identity.service}
 
     @property
@@ -149,7 +130,7 @@ class PublicRoutes:
         """The routes; the last one matches every other path."""
         return [
             Route("/", self.home),
-            Route(STYLE_SHEET, self.style),
+            *static_routes(),
             Route("/col/{rest:path}", self.file),
             Route("/displaydoccontent.cgi/{rest:path}", self.file_list),
             Route("/{rest:path}", self.persistent),
@@ -164,11 +145,6 @@ class PublicRoutes:
         """Answer with the front page."""
         count = await self._count.count()
         return self._pages.home(count, self._urls.identity.service, request)
-
-    async def style(self, _: Request) -> Response:
-        """Answer with the style sheet of all pages."""
-        headers = {"Cache-Control": "public, max-age=3600"}
-        return Response(self._style_sheet, headers=headers, media_type="text/css")
 
     async def file(self, request: Request) -> Response:
         """Deliver a file of an item, the page that describes one, or a manifest."""
@@ -191,10 +167,31 @@ class PublicRoutes:
             may_read = await self._readers.of(request)
             url = await self._look(lambda: self._urls.of(held.item, may_read))
             url = url or f"{self._urls.base}/{label.spelling}:"
-            return redirect(url, public=not held.item.readers)
+            return await self._landed(held, navigates(request.headers), url)
+        return await self._target(held, path, request)
+
+    async def _target(self, held: StoredItem, path: str, request: Request) -> Response:
+        """Deliver a file, or land a person who follows a label to it on the page of the item."""
+        if path == held.item.target and comes_from_elsewhere(request.headers):
+            page = await self._look(lambda: self._landing.address(held))
+            if page:
+                return land(page)
         if not await self._readers.may_read(held.item, request):
-            return await self._refuse(label, request)
-        return await self._deliver(held, path, request)
+            return await self._refuse(held.item.forms.label, request)
+        response = await self._deliver(held, path, request)
+        if path == held.item.target and await self._look(lambda: self._landing.may_differ(held)):
+            response.headers["Vary"] = VARY
+        return response
+
+    async def _landed(self, held: StoredItem, navigates: bool, url: str) -> Response:  # noqa: FBT001  # of the request
+        """Redirect to the page on which people land, or to the URL that the standard gives."""
+        page = await self._look(lambda: self._landing.address(held))
+        if page and navigates:
+            return land(page)
+        response = redirect(url, public=not held.item.readers)
+        if page:
+            response.headers["Vary"] = VARY
+        return response
 
     async def _refuse(self, label: Label, request: Request) -> Response:
         """Answer that the files are restricted, and where their public metadata are."""
@@ -274,15 +271,14 @@ class PublicRoutes:
             "X-Content-Type-Options": "nosniff",
             "Cache-Control": "public, max-age=60",
         }
-        return Response(body, headers=headers, media_type=written.media_type)
+        name = written.file_name(look.item.forms)
+        if name:
+            headers["Content-Disposition"] = content_disposition(name, attachment=True)
+        return Response(body, headers=headers, media_type=written.content_type)
 
     async def _item_page(self, look: ItemWithMetadata, request: Request) -> Response:
-        files = []
-        item = look.item
-        if item.list_public and item.state is not State.DELETED:
-            limit = self._pages.first_files + 1
-            files = await self._look(lambda: self._items.files(look.held.id, "", limit))
-        return self._pages.item(look, files, request)
+        context = await self._look(lambda: self._contexts.read(look))
+        return self._pages.item(look, context, request)
 
     async def file_list(self, request: Request) -> Response:
         """Answer with the list of files of an item, or that it is not public."""
@@ -357,9 +353,28 @@ class PublicRoutes:
             raise HTTPException(HTTPStatus.NOT_FOUND, _elsewhere(chosen))
         if wanted.original_required and chosen.state is not State.ORIGINAL:
             raise HTTPException(HTTPStatus.NOT_FOUND, "The Original is not held in this archive.")
+        return await self._sent_to(chosen, wanted, request, varies=varies)
+
+    async def _sent_to(
+        self, chosen: Related, wanted: PersistentUrl, request: Request, *, varies: bool
+    ) -> Response:
+        """Redirect to the chosen URL, or a person to the page of the item."""
         is_limited = await self._look(lambda: self._urls.is_limited(chosen))
+        page = "" if wanted.path or wanted.file_list else await self._landing_of(chosen)
+        if page and navigates(request.headers):
+            return land(page)
         url = with_pairs(chosen.url, wanted.passed_on)
-        return redirect(url, varies=varies, public=not is_limited)
+        response = redirect(url, varies=varies, public=not is_limited)
+        if page:
+            response.headers["Vary"] = f"Accept-Language, {VARY}" if varies else VARY
+        return response
+
+    async def _landing_of(self, chosen: Related) -> str:
+        forms = chosen.forms
+        if forms is None:
+            return ""
+        held = await self._look(lambda: self._items.find(forms.label.canonical))
+        return await self._look(lambda: self._landing.address(held)) if held else ""
 
 
 def _in_language(look: ItemWithMetadata, code: str) -> MetadataRecord | None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
+
+from markupsafe import Markup
 
 from ibi.errors import MetadataError
 from ibi.identifier.language import Language
@@ -13,10 +16,60 @@ from ibi.model.item import File, Item, Tombstone
 from ibi.model.label_pair import Forms
 from ibi.model.metadata_record import MetadataRecord
 
-MOST_FILES: Final = 1_000
-"""Files on one page of a list of files."""
+MOST_FILES: Final = 100
+"""Files on one page of a list of files: with their checksums some 70 kB."""
 FIRST_FILES: Final = 20
 """Files on the page of an item, before it refers to the list."""
+
+
+class Citation(NamedTuple):
+    """An item cited in one style."""
+
+    style_name: str
+    style_id: str
+    html: Markup
+
+
+class PastAct(NamedTuple):
+    """A line of the public history of an item."""
+
+    act: str
+    at: int
+    """Nanoseconds of POSIX time."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edition:
+    """An edition in a timeline; of one in another archive only the labels are known."""
+
+    forms: Forms
+    title: str = ""
+    created: int = 0
+    """Nanoseconds of POSIX time; 0 if unknown."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Editions:
+    """The editions before and after an item, each from the newest on."""
+
+    later: tuple[Edition, ...] = ()
+    this: Edition | None = None
+    """The item itself; None if it is the only edition."""
+    earlier: tuple[Edition, ...] = ()
+    has_later: bool = False
+    """Whether there are editions after those."""
+    has_earlier: bool = False
+
+
+NO_EDITIONS: Final = Editions()
+
+
+def folders_of(files: Iterable[File]) -> dict[str, list[File]]:
+    """Return files by folder, in the given order."""
+    folders: dict[str, list[File]] = {}
+    for file in files:
+        folders.setdefault(file.path.rpartition("/")[0], []).append(file)
+    return folders
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +86,6 @@ class ItemView:
     """The number of all files; 0 if they were not counted."""
     list_address: str = ""
     """The URL of the list of all files; empty if there is none."""
-    last_edition: Forms | None = None
     formats: tuple[str, ...] = tuple(FORMATS)
     other_languages: tuple[Language, ...] = ()
     """Languages other than the one shown, in which the metadata have texts."""
@@ -41,6 +93,16 @@ class ItemView:
     """Metadata in other languages that have labels of their own."""
     described: Tombstone | None = None
     """The tombstone of the item described, if that was deleted."""
+    target: File | None = None
+    """The file that the label leads to."""
+    editions: Editions = NO_EDITIONS
+    acts: tuple[PastAct, ...] = ()
+    """The newest acts of its history."""
+    checked: int = 0
+    """When a Copy was last compared with its Original; nanoseconds of POSIX time, 0 if never."""
+    now: int = 0
+    """Nanoseconds of POSIX time."""
+    citations: tuple[Citation, ...] = ()
 
     @property
     def about(self) -> MetadataRecord | None:
@@ -71,6 +133,12 @@ class ItemView:
     def first_files(self) -> tuple[File, ...]:
         """The files that the page itself shows."""
         return self.files[:FIRST_FILES]
+
+    @property
+    def folders(self) -> dict[str, list[File]]:
+        """The files that the page itself shows, by folder; those in none come first."""
+        folders = folders_of(self.first_files)
+        return {"": folders.pop("", []), **folders}
 
     @property
     def may_have_more_files(self) -> bool:
@@ -104,10 +172,7 @@ class FileListView:
     @property
     def folders(self) -> dict[str, list[File]]:
         """The files by folder, in the given order."""
-        folders: dict[str, list[File]] = {}
-        for file in self.shown:
-            folders.setdefault(file.path.rpartition("/")[0], []).append(file)
-        return folders
+        return folders_of(self.shown)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

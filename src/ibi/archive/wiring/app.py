@@ -20,12 +20,16 @@ from ibi.archive.rules.announcement import Link
 from ibi.archive.rules.answer import Identity
 from ibi.archive.rules.scopes import SCOPES
 from ibi.archive.rules.url_keys import UrlKeys
+from ibi.archive.search.search import Search
 from ibi.archive.settings import ArchiveSettings, missing_for_linking
 from ibi.archive.storage.unpack.unpack import unpack
 from ibi.archive.web.api.administration import AdministrationApi, token_history
 from ibi.archive.web.api.messages import ArchiveAnswer, Labels
+from ibi.archive.web.api.search import SearchQueue
 from ibi.archive.web.app import Running, archive_application
+from ibi.archive.web.citations import Citations
 from ibi.archive.web.item_pages import ItemPages
+from ibi.archive.web.landing import LandingPages
 from ibi.archive.web.metrics import ArchiveMetrics, archive_status
 from ibi.archive.web.pages import Pages
 from ibi.archive.web.protocol import ArchiveService
@@ -47,6 +51,7 @@ from ibi.archive.wiring.capabilities import (
     fixity_capability,
     items_capability,
     log_damage,
+    search_capability,
     transfers_capability,
 )
 from ibi.archive.wiring.instance import Instance
@@ -79,15 +84,18 @@ def archive_app(instance: Instance) -> tuple[Starlette, Announcer]:
     transfers = build_transfers(instance, service)
     tasks, long_work = build_tasks(instance, auditing, copy_work)
     authorizer = build_authorizer(settings, catalogue, clock)
+    searches = SearchQueue(Search(instance.archive))
+    citations = Citations(settings.name, clock)
     # This is the order of starts and stops, and of hourly calls.
     capabilities = (
         deposits_capability(instance, deposits, urls),
-        items_capability(instance, urls, holders),
+        items_capability(instance, urls, holders, citations),
         _administration_capability(instance, urls, announcer, links, authorizer.tokens),
         exchange_capability(instance, deposits, service),
         long_work,
         transfers_capability(transfers),
         digest_capability(instance, service),
+        search_capability(instance, searches, urls),
         fixity_capability(instance, auditing, tasks),
         copies_capability(instance, copies, copy_work, tasks),
     )
@@ -95,7 +103,7 @@ def archive_app(instance: Instance) -> tuple[Starlette, Announcer]:
     metrics.watch_copies(copies)
     secret = catalogue.settings.keep("urlkeys", secrets.token_hex(32))
     answering = ArchiveService(catalogue, urls.identity, UrlKeys(bytes.fromhex(secret)), clock)
-    pages = build_pages(settings, urls)
+    pages = build_pages(settings, urls, clock)
     readers = ReaderAccess(
         ClientAddresses(settings.trusted_proxies, "full"), authorizer, transfers.is_ticket
     )
@@ -103,7 +111,9 @@ def archive_app(instance: Instance) -> tuple[Starlette, Announcer]:
         (*_apis(capabilities), _status(instance, metrics)),
         authorizer,
         _running(answering, capabilities),
-        PublicRoutes(instance.archive, answering, urls, pages, readers),
+        PublicRoutes(
+            instance.archive, answering, urls, pages, readers, build_landing(settings, catalogue)
+        ),
         pages,
         metrics,
     )
@@ -134,9 +144,15 @@ def build_authorizer(
     return Authorizer(Authenticator(tokens, clock), limits)
 
 
-def build_pages(settings: ArchiveSettings, urls: ArchiveUrls) -> ItemPages:
+def build_pages(settings: ArchiveSettings, urls: ArchiveUrls, clock: Clock) -> ItemPages:
     """Return the pages of an archive."""
-    return ItemPages(Pages(settings.name, settings.address, lambda: urls.persistent_base), urls)
+    pages = Pages(settings.name, settings.address, lambda: urls.persistent_base)
+    return ItemPages(pages, urls, clock)
+
+
+def build_landing(settings: ArchiveSettings, catalogue: Catalogue) -> LandingPages:
+    """Return the pages on which people land who follow labels."""
+    return LandingPages(catalogue.items, settings.address, settings.landing)
 
 
 def _apis(capabilities: tuple[Capability, ...]) -> list[object]:

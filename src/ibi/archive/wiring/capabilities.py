@@ -33,9 +33,11 @@ from ibi.archive.resolver_links.announcer import CatalogueLinks
 from ibi.archive.resolver_links.change_notifier import ChangeNotifier
 from ibi.archive.resolver_links.digest_log import DigestBackfill, DigestLog
 from ibi.archive.rules.adoption import AdoptablePrefixes
+from ibi.archive.search.search import SearchBackfill
 from ibi.archive.tasks import Tasks
 from ibi.archive.transfers.transfers import Transfers
 from ibi.archive.web.api.audits import AuditsApi
+from ibi.archive.web.api.citations import CitationsApi
 from ibi.archive.web.api.copies import CopiesApi
 from ibi.archive.web.api.deposits import DepositsApi
 from ibi.archive.web.api.exports import ExportsApi
@@ -43,11 +45,13 @@ from ibi.archive.web.api.history import HistoryApi
 from ibi.archive.web.api.holdings import HoldingsApi
 from ibi.archive.web.api.imports import ImportsApi
 from ibi.archive.web.api.items import ItemsApi
+from ibi.archive.web.api.search import SearchApi, SearchQueue
 from ibi.archive.web.api.statistics import StatisticsApi
 from ibi.archive.web.api.storage import StorageApi
 from ibi.archive.web.api.tasks import TasksApi
 from ibi.archive.web.api.transfers import TransfersApi
 from ibi.archive.web.app import BackgroundService
+from ibi.archive.web.citations import Citations
 from ibi.archive.web.digest import DigestEndpoint
 from ibi.archive.web.urls import ArchiveUrls
 from ibi.archive.wiring.instance import Instance
@@ -96,13 +100,16 @@ def _resolvers(instance: Instance) -> list[str]:
     return [link.resolver for link in links.all() if link.state != "leaving"]
 
 
-def items_capability(instance: Instance, urls: ArchiveUrls, holders: HolderCheck) -> Capability:
-    """Build the API of items, history and statistics."""
+def items_capability(
+    instance: Instance, urls: ArchiveUrls, holders: HolderCheck, citations: Citations
+) -> Capability:
+    """Build the API of items, citations, history and statistics."""
     archive = instance.archive
     used_keys = UsedKeyCleanup(archive.catalogue.statistics, archive.clock)
     return Capability(
         apis=(
             ItemsApi(archive, urls, holders),
+            CitationsApi(archive, urls, citations),
             HoldingsApi(archive),
             HistoryApi(archive),
             StatisticsApi(archive),
@@ -146,6 +153,13 @@ def digest_capability(instance: Instance, service: Forms) -> Capability:
     return Capability(
         apis=(DigestEndpoint(DigestLog(catalogue.digest), published=is_published),),
         services=(DigestBackfill(catalogue.digest), notifier) if is_published else (),
+    )
+
+
+def search_capability(instance: Instance, searches: SearchQueue, urls: ArchiveUrls) -> Capability:
+    """Build the API of the search, and the index of items that are older than it."""
+    return Capability(
+        apis=(SearchApi(searches, urls),), services=(SearchBackfill(instance.archive),)
     )
 
 

@@ -14,17 +14,21 @@ from ibi.archive.ports.holders import NoResolvers
 from ibi.archive.resolver_links.digest_log import DigestLog
 from ibi.archive.rules.transfer_messages import TICKET_SETTING, ReadTickets
 from ibi.archive.rules.url_keys import UrlKeys
+from ibi.archive.search.search import Search
 from ibi.archive.settings import ArchiveSettings, read_archive
 from ibi.archive.storage.files.switchable_store import ReaderStore
+from ibi.archive.web.api.citations import CitationsApi
 from ibi.archive.web.api.holdings import HoldingsApi
 from ibi.archive.web.api.items import ItemsApi
+from ibi.archive.web.api.search import SearchApi, SearchQueue
+from ibi.archive.web.citations import Citations
 from ibi.archive.web.digest import DigestEndpoint
 from ibi.archive.web.forwarding import Forwarder
 from ibi.archive.web.metrics import ArchiveMetrics, archive_status
 from ibi.archive.web.public_routes import PublicRoutes
 from ibi.archive.web.reader_access import ReaderAccess
 from ibi.archive.web.reader_process import ReaderService, reader_application
-from ibi.archive.wiring.app import build_authorizer, build_pages, build_urls
+from ibi.archive.wiring.app import build_authorizer, build_landing, build_pages, build_urls
 from ibi.archive.wiring.instance import service_of
 from ibi.archive.wiring.stores import read_catalogue, store_of
 from ibi.errors import StorageError
@@ -86,16 +90,21 @@ def reader_app(instance: ReaderInstance, writer: Forwarder) -> Starlette:
         ClientAddresses(settings.trusted_proxies, "full"), authorizer, tickets.opens
     )
     answering = ReaderService(catalogue, urls.identity, keys, clock, writer)
-    pages = build_pages(settings, urls)
+    pages = build_pages(settings, urls, clock)
+    citations = Citations(settings.name, clock)
     metrics = ArchiveMetrics()
+    searches = SearchQueue(Search(archive))
     apis = (
+        SearchApi(searches, urls),
         # Changes are forwarded to the writer, so no other archive is looked for here.
         ItemsApi(archive, urls, HolderCheck(catalogue.items, NoResolvers(), clock)),
+        CitationsApi(archive, urls, citations),
         HoldingsApi(archive),
         DigestEndpoint(DigestLog(catalogue.digest), published=settings.digest),
         archive_status(
             catalogue.items, metrics, metadata.version("ibi"), (settings.folder, settings.root)
         ),
     )
-    reading = PublicRoutes(archive, answering, urls, pages, readers)
+    landing = build_landing(settings, catalogue)
+    reading = PublicRoutes(archive, answering, urls, pages, readers, landing)
     return reader_application(writer, apis, authorizer, reading, pages, metrics)

@@ -54,6 +54,12 @@ class Formats:
         shown = format_datetime(moment, "long", tzinfo=UTC, locale=self._locale)
         return f"{moment:%Y-%m-%dT%H:%M:%SZ}".rjust(20, "0"), shown
 
+    def day(self, nanoseconds: int) -> tuple[str, str]:
+        """Return the day of an instant of POSIX time, for programs and for people."""
+        moment = datetime.fromtimestamp(nanoseconds // SECOND, UTC)
+        written = f"{moment:%Y-%m-%d}".rjust(10, "0")
+        return written, format_date(moment.date(), "long", locale=self._locale)
+
     def moment_of(self, instant: Instant) -> tuple[str, str]:
         """Return the instant of a label, which may lie beyond Python's calendar."""
         if not 0 <= instant.seconds <= _LAST_SECOND:

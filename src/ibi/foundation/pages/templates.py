@@ -7,14 +7,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from gettext import NullTranslations
-from importlib.resources import files
 from typing import Final
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
 
 from ibi.foundation.pages.formats import Formats
+from ibi.foundation.pages.icons import ICONS, MARK
 from ibi.foundation.pages.language import CHOICES, page_language, translations
 from ibi.foundation.pages.links import Links
+from ibi.foundation.pages.site import Site
+from ibi.foundation.pages.static_files import ICON, SCRIPT, SCRIPT_CHECKSUM, STYLE_SHEET
 from ibi.identifier.language_preference import LanguagePreference
 
 
@@ -30,19 +33,20 @@ class ProblemView:
     """Seconds after which to try again; 0 if that would not help."""
 
 
-STYLE_SHEET: Final = "/static/ibi.css"
-"""The path of the style sheet, below the site's address."""
-
-
-SECURITY_POLICY: Final = (
-    "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; "
-    "form-action 'none'; frame-ancestors 'none'"
-)
-"""The Content-Security-Policy that all pages obey."""
-
-
 # HTML, 13.2.3.5: control characters are errors, and surrogates cannot be encoded.
 _UNFIT: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+
+
+_SHARED: Final[Mapping[str, object]] = {
+    "choices": CHOICES,
+    "style_sheet": STYLE_SHEET,
+    "script": SCRIPT,
+    "script_checksum": SCRIPT_CHECKSUM,
+    "icon": ICON,
+    "icons": ICONS,
+    "mark": MARK,
+}
+"""Names that the templates of all sites use."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,20 +57,15 @@ class Page:
     language: str
 
 
-def style_sheet() -> bytes:
-    """Return the style sheet of all pages."""
-    return files("ibi.foundation.pages").joinpath("static", "ibi.css").read_bytes()
-
-
 class Templates:
     """The templates of one site in all languages; all values are escaped."""
 
-    def __init__(self, package: str, site: str, links: Links, names: Mapping[str, object]) -> None:
+    def __init__(self, package: str, site: Site, links: Links, names: Mapping[str, object]) -> None:
         """Load templates and translations; `names` are further names that templates use.
 
         The templates are those in the folder `templates` of a package, and those of all sites.
         """
-        shared = {"site": site, "links": links, "choices": CHOICES, "style_sheet": STYLE_SHEET}
+        shared = {**_SHARED, "site": site, "links": links}
         self._words = {code: translations(code) for code, _ in CHOICES}
         self._environments = {
             code: _environment(
@@ -107,9 +106,15 @@ def _environment(package: str, words: NullTranslations, names: Mapping[str, obje
         words.gettext, words.ngettext, newstyle=True
     )
     environment.globals |= names
+    environment.filters["breakable"] = _breakable
     return environment
 
 
 def _translated(words: NullTranslations, sentence: str) -> str:
     """Translate a text from outside the templates: unlike _() this marks nothing as safe."""
     return words.gettext(sentence) if sentence else ""  # the empty id is the catalogue's header
+
+
+def _breakable(text: str) -> Markup:
+    """Escape a label or an address, and allow a new line after each slash."""
+    return escape(text).replace("/", Markup("/<wbr>"))

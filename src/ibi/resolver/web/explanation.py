@@ -22,6 +22,9 @@ hop."""
 
 DOUBTED: Final = "doubted"
 """The reason if no archive was chosen although one claims the Original."""
+UNREAD: Final = "unread"
+"""The reason if no archive was chosen although one claims the Original, because the record of the
+resolver cannot be read."""
 ORIGINAL_GONE: Final = "original-gone"
 """The Original was required and is deleted, and an archive has a Copy."""
 NEXT_NOT_FOUND: Final = "next-not-found"
@@ -111,7 +114,7 @@ def case_of(outcome: str, steps: Sequence[ExplainedStep]) -> str:
         return ORIGINAL_GONE
     if outcome == "not-found" and len({each.label for each in steps}) > 1:
         return NEXT_NOT_FOUND
-    return outcome
+    return UNREAD if outcome == "unsure" and steps[-1].why == UNREAD else outcome
 
 
 def sentence(code: str) -> str:
@@ -129,6 +132,8 @@ SENTENCES: Final[dict[str, str]] = {
     Why.COPY: "it was the first to offer a copy, and no Original was offered",
     DOUBTED: "An archive says that it has the Original, but another one that is trusted rather "
     "than it does not answer.",
+    UNREAD: "An archive says that it has the Original, but it cannot be read at the moment whether "
+    "another one is trusted rather than it.",
     "redirect": "The reader is sent to the address that the chosen archive gave.",
     "hop": "The search goes on from another item.",
     "conflict": "More than one archive says that it has the Original. An investigation is needed, "

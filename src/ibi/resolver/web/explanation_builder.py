@@ -23,6 +23,7 @@ from ibi.resolver.rules.evidence import Evidence
 from ibi.resolver.rules.resolution import Chain, Resolution, ResolutionStep
 from ibi.resolver.web.explanation import (
     DOUBTED,
+    UNREAD,
     Asked,
     DecisionName,
     ExplainedStep,
@@ -103,7 +104,9 @@ def _step(step: ResolutionStep, find: Find) -> ExplainedStep:
 def _why(decision: Decision) -> str:
     if isinstance(decision, (Redirect, Hop)):
         return decision.why.value
-    return DOUBTED if isinstance(decision, Unsure) and decision.doubted else ""
+    if not isinstance(decision, Unsure) or not decision.doubted:
+        return ""
+    return UNREAD if decision.is_unread else DOUBTED
 
 
 def _all_archives(step: ResolutionStep, find: Find) -> Iterator[Asked]:

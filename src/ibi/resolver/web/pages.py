@@ -1,11 +1,12 @@
-"""The pages of a resolver, for people: no script, one style sheet, English and Portuguese."""
+"""The pages of a resolver, for people: they work without script, in English and Portuguese."""
 
 from __future__ import annotations
 
 from typing import Final
 
 from ibi.errors import printable
-from ibi.foundation.pages.links import ResolverLinks
+from ibi.foundation.pages.links import ARCHIVES, HOME, REGISTER, ResolverLinks
+from ibi.foundation.pages.site import Entry, Site
 from ibi.foundation.pages.templates import Page, ProblemView, Templates
 from ibi.identifier.language_preference import LanguagePreference
 from ibi.resolver.web.views import (
@@ -20,11 +21,13 @@ from ibi.resolver.web.views import (
     translated_reason,
 )
 
-SECURITY_POLICY: Final = (
-    "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; "
-    "form-action 'self'; frame-ancestors 'none'"
+NAVIGATION: Final = (
+    Entry(HOME, "Find an item"),
+    Entry(ARCHIVES, "Archives"),
+    Entry(REGISTER, "Register an archive"),
 )
-"""The Content-Security-Policy of every page: as an archive's, and forms."""
+"""The main pages of a resolver, in the masthead of every page."""
+FOOTER: Final = (Entry("/openapi.json", "API"),)
 
 
 class ResolverPages:
@@ -37,7 +40,10 @@ class ResolverPages:
     def __init__(self, name: str, base: str) -> None:
         """Read templates and translations; `base` is the resolver's public address."""
         self._templates = Templates(
-            "ibi.resolver.web", name, ResolverLinks(base), {"translated_reason": translated_reason}
+            "ibi.resolver.web",
+            Site(name=name, navigation=NAVIGATION, footer=FOOTER),
+            ResolverLinks(base),
+            {"translated_reason": translated_reason},
         )
         self._page = self._templates.page
 

@@ -7,14 +7,14 @@ from http import HTTPStatus
 from typing import Final
 
 import msgspec
-from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
 from ibi.foundation.pages.language import preference_of
 from ibi.foundation.pages.links import LANGUAGE, LANGUAGE_OF_ITEM
-from ibi.foundation.pages.templates import STYLE_SHEET, Page, ProblemView, style_sheet
+from ibi.foundation.pages.static_files import SECURITY_POLICY, static_routes
+from ibi.foundation.pages.templates import Page, ProblemView
 from ibi.foundation.web.header_values import uri
 from ibi.foundation.web.json_response import json_answer
 from ibi.foundation.web.problems import MEDIA_TYPE, Problem
@@ -32,7 +32,7 @@ from ibi.resolver.search.conflicts import Conflicts
 from ibi.resolver.web.explanation import Explanation
 from ibi.resolver.web.explanation_builder import explain
 from ibi.resolver.web.metrics import ResolverMetrics
-from ibi.resolver.web.pages import SECURITY_POLICY, ResolverPages
+from ibi.resolver.web.pages import ResolverPages
 from ibi.resolver.web.pasted_text import what_is
 from ibi.resolver.web.protocol import InclusionEndpoint
 from ibi.resolver.web.redirect import (
@@ -124,7 +124,6 @@ class ResolverPublicRoutes:
         self._clock = clock
         self._pages = pages
         self._metrics = metrics
-        self._style_sheet = style_sheet()
 
     @property
     def routes(self) -> list[Route]:
@@ -133,9 +132,8 @@ class ResolverPublicRoutes:
             Route("/", self.home),
             Route("/archives", self.archives),
             Route("/explain", self.explain),
-            Route(STYLE_SHEET, self.style),
+            *static_routes(),
             Route("/robots.txt", self.robots),
-            Route("/favicon.ico", self.favicon),
             Route("/{rest:path}", self.persistent),
         ]
 
@@ -155,19 +153,10 @@ class ResolverPublicRoutes:
         view = ArchivesView(archives=known, now=self._clock.wall(), open_conflicts=count)
         return _response(self._pages.archives(view, _preference(request), target_of(request)))
 
-    async def style(self, _: Request) -> Response:
-        """Answer the style sheet of all pages."""
-        headers = {"Cache-Control": "public, max-age=3600"}
-        return Response(self._style_sheet, headers=headers, media_type="text/css")
-
     async def robots(self, _: Request) -> Response:
         """Exclude robots from searches among all archives, and from nothing else."""
         headers = {"Cache-Control": "public, max-age=3600"}
         return Response(_ROBOTS, headers=headers, media_type="text/plain")
-
-    async def favicon(self, _: Request) -> Response:
-        """Answer that there is none: the path is no identifier either."""
-        raise HTTPException(HTTPStatus.NOT_FOUND)
 
     async def persistent(self, request: Request) -> Response:
         """Answer a persistent URL, an identifier of another system, or an archive."""

@@ -24,6 +24,7 @@ from starlette.routing import Route
 from ibi.errors import IbiError, ProofError, RequestError, StorageError, TooManyRequestsError
 from ibi.foundation.pages.language import preference_of
 from ibi.foundation.pages.links import LANGUAGE, REGISTER
+from ibi.foundation.pages.static_files import SECURITY_POLICY
 from ibi.foundation.pages.templates import Page, ProblemView
 from ibi.foundation.web.authorization import Authorizer
 from ibi.foundation.web.problems import problem_of
@@ -37,7 +38,7 @@ from ibi.resolver.ports.store import Challenge
 from ibi.resolver.registry.registry import Registry
 from ibi.resolver.rules.scopes import OPERATE
 from ibi.resolver.web.authorization import OPEN_REGISTRATION
-from ibi.resolver.web.pages import SECURITY_POLICY, ResolverPages
+from ibi.resolver.web.pages import ResolverPages
 from ibi.resolver.web.registrations_api import OpenRegistration
 from ibi.resolver.web.views import ChallengeView, FilledForm, KeyView, RegisterView
 

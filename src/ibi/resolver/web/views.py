@@ -17,7 +17,13 @@ from ibi.model.archive_record import RegistrationKey
 from ibi.model.registration import ArchiveState, RegisteredArchive
 from ibi.resolver.ports.store import Challenge
 from ibi.resolver.registry.domain_proof import Proof, http_proof, text_proof
-from ibi.resolver.web.explanation import NEXT_NOT_FOUND, ORIGINAL_GONE, Asked, Explanation
+from ibi.resolver.web.explanation import (
+    NEXT_NOT_FOUND,
+    ORIGINAL_GONE,
+    UNREAD,
+    Asked,
+    Explanation,
+)
 from ibi.resolver.web.pasted_text import PastedText
 from ibi.wire.requests import DEFAULT_SERVICE
 
@@ -190,6 +196,10 @@ OUTCOME_TEXTS: Final[dict[str, OutcomeText]] = {
         "Not all archives have answered",
         "The item may be in an archive that did not answer. Try again in a moment.",
     ),
+    UNREAD: OutcomeText(
+        "The database of this resolver cannot be read",
+        "Its operator has to see to that. Try again in a moment.",
+    ),
     "loop": OutcomeText(
         "This identifier leads in a circle",
         "Open one of the items by itself, and tell the archives that keep them.",
@@ -252,6 +262,7 @@ _CONCERNED: Final[dict[str, tuple[str, ...]]] = {
     "unserved": ("original", "copy", "has-it"),
     "conflict": ("original",),
     "unsure": ("silent", "original"),
+    UNREAD: ("silent", "original"),
 }
 
 

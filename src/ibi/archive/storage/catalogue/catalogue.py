@@ -16,6 +16,7 @@ from ibi.archive.storage.catalogue.maintenance import (
     SqlTransfers,
 )
 from ibi.archive.storage.catalogue.rebuild import SqlRebuild
+from ibi.archive.storage.catalogue.search import SqlSearchIndex
 from ibi.archive.storage.catalogue.statistics import SqlStatistics
 from ibi.foundation.sql.database import Database, Execute
 from ibi.foundation.sql.store import SqlHandle, SqlTokens
@@ -35,6 +36,7 @@ def sql_catalogue(database: Database, *, quick: bool) -> Catalogue:
         copies=SqlCopies(handle),
         damages=SqlDamages(handle),
         digest=SqlDigestLog(handle),
+        search=SqlSearchIndex(handle),
         tokens=SqlTokens(handle, "archive_token"),
         settings=SqlSettings(handle),
         links=SqlLinks(handle),

@@ -10,9 +10,10 @@ from ibi.archive.ports.catalogue import ManifestItem, StoredChange, StoredItem
 from ibi.archive.rules.manifest import document, read_document
 from ibi.archive.storage.catalogue.digest_log import names_of, note_names
 from ibi.archive.storage.catalogue.history import write_entry
+from ibi.archive.storage.catalogue.search import index_items, remove_from_search
 from ibi.errors import StateError
 from ibi.foundation.sql.database import Execute
-from ibi.foundation.sql.rows import is_storable, place_in_order
+from ibi.foundation.sql.rows import is_storable, marks, place_in_order
 from ibi.foundation.sql.store import SqlHandle
 from ibi.model.change import Change, ItemChange
 from ibi.model.item import File, Item
@@ -64,6 +65,14 @@ class SqlItems:
             rows = self._read(every, first, limit)
         return [_held(row) for row in rows]
 
+    def numbered(self, numbers: Sequence[int]) -> list[StoredItem]:
+        """Return the items that have these numbers, in this order."""
+        if not numbers:
+            return []
+        rows = self._read(f"{_HELD} WHERE i.id IN {marks(1, len(numbers))}", *numbers)
+        found = {row[0]: _held(row) for row in rows}
+        return [found[number] for number in numbers if number in found]
+
     def count(self) -> int:
         """Return the number of items of data that are not deleted."""
         [(count,)] = self._read(
@@ -96,9 +105,10 @@ class SqlItems:
                 return
             noted: list[tuple[list[str], bool]] = []
             numbered = tuple(
-                replace(each, number=_apply(execute, each, noted)) for each in change.items
+                replace(each, number=self._apply(execute, each, noted)) for each in change.items
             )
             note_names(execute, noted)
+            index_items(execute, self._database, (each.item for each in change.items))
             if change.deposit and not _complete(execute, change.deposit, change.label):
                 raise StateError("This deposit was completed or given up meanwhile.")
             decide(replace(change, items=numbered))
@@ -115,14 +125,56 @@ class SqlItems:
             noted: list[tuple[list[str], bool]] = []
             for label in dropped:
                 rows = execute(f"{_HELD} WHERE i.label = $1", label)
-                noted += [(_drop(execute, _held(row).item), False) for row in rows]
+                noted += [(self._drop(execute, _held(row).item), False) for row in rows]
             for kept in items:
                 self._restore(execute, kept)
                 noted.append((names_of(kept.item), True))
             note_names(execute, noted)
+            index_items(execute, self._database, (kept.item for kept in items))
             _complete(execute, stored.deposit, stored.label)
 
         self._write(work)
+
+    def _apply(
+        self, execute: Execute, change: ItemChange, noted: list[tuple[list[str], bool]]
+    ) -> int:
+        """Write the change of one item and return its number; append the change of its names."""
+        item = change.item
+        if change.version == 0:
+            _insert(execute, item)
+        number = _update(execute, item, change.version, change.version + 1)
+        if number is None:
+            msg = f"{item.forms.label} was changed meanwhile: read it again, and try again."
+            raise StateError(msg)
+        if change.dropped:
+            noted.append((self._drop(execute, item), False))
+            return number
+        noted.append((names_of(item), True))
+        _name(execute, number, item)
+        changed = {*change.put, *change.removed}
+        if change.cleared:
+            execute("DELETE FROM archive_file WHERE item = $1", number)
+        for path in changed:
+            execute("DELETE FROM archive_file WHERE item = $1 AND path = $2", number, path)
+        new = change.files if change.adopted else [f for f in change.files if f.path in changed]
+        _put(execute, number, new)
+        return number
+
+    def _drop(self, execute: Execute, item: Item) -> list[str]:
+        """Remove an item with its names and files; return its names."""
+        label = item.forms.label.canonical
+        names = names_of(item)
+        for (number,) in execute("SELECT id FROM archive_item WHERE label = $1", label):
+            # All names, also those of earlier versions: another item may get this number.
+            gone = execute("DELETE FROM archive_name WHERE item = $1 RETURNING name", number)
+            names += [str(name) for (name,) in gone]
+            execute("DELETE FROM archive_file WHERE item = $1", number)
+            execute("DELETE FROM archive_damage WHERE label = $1", label)
+            execute("DELETE FROM archive_copy WHERE label = $1", label)
+            execute("DELETE FROM archive_access WHERE item = $1", number)
+            remove_from_search(execute, self._database, number)
+            execute("DELETE FROM archive_item WHERE id = $1", number)
+        return names
 
     def _restore(self, execute: Execute, kept: ManifestItem) -> None:
         item = kept.item
@@ -153,46 +205,6 @@ class SqlItems:
 def _held(row: tuple[Any, ...]) -> StoredItem:
     number, version, text = row
     return StoredItem(number, version, read_document(text))
-
-
-def _apply(execute: Execute, change: ItemChange, noted: list[tuple[list[str], bool]]) -> int:
-    """Write the change of one item and return its number; append the change of its names."""
-    item = change.item
-    if change.version == 0:
-        _insert(execute, item)
-    number = _update(execute, item, change.version, change.version + 1)
-    if number is None:
-        msg = f"{item.forms.label} was changed meanwhile: read it again, and try again."
-        raise StateError(msg)
-    if change.dropped:
-        noted.append((_drop(execute, item), False))
-        return number
-    noted.append((names_of(item), True))
-    _name(execute, number, item)
-    changed = {*change.put, *change.removed}
-    if change.cleared:
-        execute("DELETE FROM archive_file WHERE item = $1", number)
-    for path in changed:
-        execute("DELETE FROM archive_file WHERE item = $1 AND path = $2", number, path)
-    new = change.files if change.adopted else [f for f in change.files if f.path in changed]
-    _put(execute, number, new)
-    return number
-
-
-def _drop(execute: Execute, item: Item) -> list[str]:
-    """Remove an item with its names and files; return its names."""
-    label = item.forms.label.canonical
-    names = names_of(item)
-    for (number,) in execute("SELECT id FROM archive_item WHERE label = $1", label):
-        # All names, also those of earlier versions: another item may get this number.
-        gone = execute("DELETE FROM archive_name WHERE item = $1 RETURNING name", number)
-        names += [str(name) for (name,) in gone]
-        execute("DELETE FROM archive_file WHERE item = $1", number)
-        execute("DELETE FROM archive_damage WHERE label = $1", label)
-        execute("DELETE FROM archive_copy WHERE label = $1", label)
-        execute("DELETE FROM archive_access WHERE item = $1", number)
-        execute("DELETE FROM archive_item WHERE id = $1", number)
-    return names
 
 
 def _insert(execute: Execute, item: Item) -> int:

@@ -15,6 +15,7 @@ from typing import Any, Final
 from ibi.archive.ports.catalogue import ManifestItem, Reservation
 from ibi.archive.rules.manifest import document
 from ibi.archive.storage.catalogue.digest_log import begin_epoch
+from ibi.archive.storage.catalogue.search import empty_search
 from ibi.foundation.sql.database import Execute
 from ibi.foundation.sql.rows import insert_rows, is_storable
 from ibi.foundation.sql.store import SqlHandle
@@ -130,6 +131,7 @@ class SqlRebuild:
         for table in _TABLES:
             execute(f"{self._database.emptying} archive_{table}")
         begin_epoch(execute, self._database)
+        empty_search(execute, self._database)
 
     def _run(self, *statements: str, values: tuple[int, ...] = ()) -> None:
         self._write(lambda execute: [execute(each, *values) for each in statements])

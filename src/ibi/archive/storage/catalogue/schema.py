@@ -176,3 +176,31 @@ epoch = sa.Table(
     sa.Column("last", sa.BigInteger, nullable=False),
     sa.Column("filled", sa.BigInteger, nullable=False),
 )
+# What the search shows and counts of each item; its terms are in `archive_search_text`, a table
+# that each database has in its own form (storage.catalogue.search_text).
+search = sa.Table(
+    "archive_search",
+    SCHEMA,
+    sa.Column("item", _NUMBER, primary_key=True, autoincrement=False),
+    sa.Column("heading", sa.Text, nullable=False),
+    sa.Column("facets", sa.Text, nullable=False),
+    sa.Column("digest", sa.LargeBinary, nullable=False),
+)
+# The number of items with each value of a facet.
+facet = sa.Table(
+    "archive_facet",
+    SCHEMA,
+    sa.Column("facet", sa.Text(collation="C").with_variant(sa.Text(), "sqlite"), primary_key=True),
+    sa.Column("place", sa.Text(collation="C").with_variant(sa.Text(), "sqlite"), primary_key=True),
+    sa.Column("value", sa.Text(collation="C").with_variant(sa.Text(), "sqlite"), primary_key=True),
+    sa.Column("count", sa.BigInteger, nullable=False),
+    sqlite_with_rowid=False,
+)
+# One row: the version of the indexed terms, and the item up to which the index was filled.
+search_state = sa.Table(
+    "archive_search_state",
+    SCHEMA,
+    sa.Column("rules", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("filled", sa.BigInteger, nullable=False),
+    sqlite_with_rowid=False,
+)

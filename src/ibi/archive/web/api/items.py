@@ -24,7 +24,7 @@ from ibi.archive.web.api.date_query import span_of
 from ibi.archive.web.api.history import ORDERS
 from ibi.archive.web.api.uploads import path_after
 from ibi.archive.web.urls import ArchiveUrls
-from ibi.errors import ArchiveRequestError, UnknownError, shown
+from ibi.errors import ArchiveRequestError, UnauthenticatedError, UnknownError, shown
 from ibi.foundation.web.json_response import json_answer
 from ibi.foundation.web.operations import AuthorizedRequest
 from ibi.foundation.web.request_body import decoded, number_of
@@ -57,8 +57,11 @@ class ItemsApi:
         """List items in the order of their numbers, or in the reverse order.
 
         A request looks at some thousands of items, so that none keeps the archive busy: a page may
-        have fewer items than its limit, or none, and yet a next page.
+        have fewer items than its limit, or none, and yet a next page. Without a token no words are
+        looked for, which takes long, and facts for the administration are left out.
         """
+        if not request.caller and request.query_params.get("words"):
+            raise UnauthenticatedError
         page = ItemPage(
             limit=number_of(request.query_params.get("limit", "100"), 1, _MAX_PAGE),
             kind=_one_of("kind", request.query_params.get("kind", ""), ("", *KINDS)),
@@ -69,6 +72,8 @@ class ItemsApi:
         after = number_of(request.query_params.get("after", "0"), 0, 2**62)
         found, more = await asyncio.to_thread(list_items, self._archive, page, after)
         items = await asyncio.to_thread(lambda: [self._listed(each) for each in found])
+        if not request.caller:
+            items = [_public(each) for each in items]
         return json_answer(messages.ItemsAnswer(items, more))
 
     def _listed(self, look: ItemWithMetadata) -> messages.ItemAnswer:
@@ -131,7 +136,7 @@ class ItemsApi:
             msg = f"Metadata are not offered as {shown(name)}, only as {', '.join(FORMATS)}."
             raise HTTPException(HTTPStatus.NOT_ACCEPTABLE, msg)
         body = written.write(record, look.item.forms, self._urls.persistent_base)
-        return Response(body, media_type=written.media_type)
+        return Response(body, media_type=written.content_type)
 
     async def describe(self, request: AuthorizedRequest) -> Response:
         """Replace the metadata of an item, by a record as JSON or in oai_dc."""
@@ -160,6 +165,11 @@ class ItemsApi:
             )
 
         return await self._shown(await asyncio.to_thread(delete))
+
+
+def _public(answer: messages.ItemAnswer) -> messages.ItemAnswer:
+    """Return what every client may know of an item."""
+    return msgspec.structs.replace(answer, readers=[], transfer="", custody=[])
 
 
 def _in_language(look: ItemWithMetadata, code: str) -> MetadataRecord:

@@ -5,20 +5,24 @@ from __future__ import annotations
 from typing import Final
 
 from ibi.archive.fixity.audit_schedule import AuditRequest
+from ibi.archive.ports.search import ORDERS as SEARCH_ORDERS
 from ibi.archive.rules.amendment import Amendment
 from ibi.archive.rules.calendar import PERIODS
 from ibi.archive.rules.deposit_request import DepositRequest
 from ibi.archive.rules.handover import HandOver
 from ibi.archive.rules.scopes import ADMINISTER, DEPOSIT, READ, RECEIVE
+from ibi.archive.rules.search.query import LAST_PAGE
 from ibi.archive.rules.transfer_messages import TransferReply
 from ibi.archive.web import digest
 from ibi.archive.web.api import (
     audits,
+    citations,
     copies,
     history,
     holdings,
     items,
     messages,
+    search,
     statistics,
     storage,
     tasks,
@@ -26,6 +30,7 @@ from ibi.archive.web.api import (
 )
 from ibi.archive.web.api.administration import AdministrationApi
 from ibi.archive.web.api.audits import AuditsApi
+from ibi.archive.web.api.citations import CitationsApi
 from ibi.archive.web.api.copies import CopiesApi
 from ibi.archive.web.api.deposits import DepositsApi
 from ibi.archive.web.api.exports import ExportsApi
@@ -33,16 +38,19 @@ from ibi.archive.web.api.history import HistoryApi
 from ibi.archive.web.api.holdings import HoldingsApi
 from ibi.archive.web.api.imports import ImportsApi
 from ibi.archive.web.api.items import ItemsApi
+from ibi.archive.web.api.search import SearchApi
 from ibi.archive.web.api.statistics import StatisticsApi
 from ibi.archive.web.api.storage import StorageApi
 from ibi.archive.web.api.tasks import TasksApi
 from ibi.archive.web.api.transfers import TransfersApi
+from ibi.archive.web.citations import LOCALES, STYLES
 from ibi.archive.web.digest import DigestEndpoint
-from ibi.foundation.web.authorization import PUBLIC
+from ibi.foundation.web.authorization import PUBLIC, OptionalScope
 from ibi.foundation.web.openapi import LIMIT, PAGE, ApiDescription, header, parameter, query
 from ibi.foundation.web.operations import Body, Further, Media, Operation
 from ibi.foundation.web.status import status_operations
 from ibi.foundation.web.tokens_api import token_operations
+from ibi.metadata.formats import FORMATS
 from ibi.model.item import State
 from ibi.wire.digest import MAX_CURSOR, MEDIA_TYPE
 
@@ -70,6 +78,13 @@ _ITEM_CHOICE: Final = (
     query("words", "Only items whose labels or descriptions have all these words"),
     query("state", "Only in this state", {"type": "string", "enum": [*State]}),
 )
+_CITATION: Final = (
+    query("style", "Only in this style", {"type": "string", "enum": list(STYLES)}),
+    query(
+        "locale",
+        f"The language of its words: {', '.join(LOCALES.values())}; as Accept-Language if left out",
+    ),
+)
 _ORDER: Final = query("order", "Which come first", {"type": "string", "enum": list(history.ORDERS)})
 _BY: Final = query("by", "What to count by", {"type": "string", "enum": list(PERIODS)})
 _FAULTY: Final = query(
@@ -79,6 +94,15 @@ _FAULTY: Final = query(
 )
 _AFTER: Final = query(
     "after", "Continue after this", {"type": "integer", "minimum": 0, "maximum": 2**62}
+)
+_SEARCH: Final = (
+    query("q", 'Words, "phrases", beginnings such as cber*, and -words to leave out'),
+    query("year", "Only of this year, or of these, as 2008-2013"),
+    query("type", "Only of this type"),
+    query("language", "Only in this language, as pt"),
+    query("creator", "Only of this creator, as the answers write the name"),
+    query("sort", "Which come first", {"type": "string", "enum": list(SEARCH_ORDERS)}),
+    query("page", "Which page", {"type": "integer", "minimum": 1, "maximum": LAST_PAGE}),
 )
 _DIGEST_PAGE: Final = (
     query("epoch", "The epoch that the last page had"),
@@ -99,6 +123,9 @@ _UPLOAD: Final = (
 )
 
 _JSON_OR_XML: Final = Media({"application/json": {}, "text/xml": {}, "application/xml": {}})
+_ANY_FORMAT: Final = Media(
+    {"application/json": {}, **{each.media_type: {} for each in FORMATS.values()}}
+)
 _FILE_BODY: Final = Body(Media({"application/octet-stream": {}}), required=None)
 _ADMINISTERED_FIELDS: Final = {"further_names": ADMINISTER}
 """Fields that need another scope: a further name affects more than one item."""
@@ -116,20 +143,27 @@ _LARGEST_IMPORT: Final = 256 << 20
 # Three lines for each operation, to be read as a table.
 # fmt: off
 _ITEMS: Final = (
-    Operation("GET", "/api/v1/items", READ, ItemsApi.list,
-        "List items, in the order in which they came, or the newest first",
-        answer=messages.ItemsAnswer, parameters=(*PAGE, *_ITEM_CHOICE, *_DAYS, _ORDER)),
+    Operation("GET", "/api/v1/search", PUBLIC, SearchApi.find,
+        "Search the items that are not deleted",
+        answer=search.SearchAnswer, problems=(503,), parameters=_SEARCH),
+    Operation("GET", "/api/v1/items", OptionalScope(READ), ItemsApi.list,
+        "List items, in the order in which they came, or the newest first; by words with a token",
+        answer=messages.ItemsAnswer, problems=(400, 401, 429),
+        parameters=(*PAGE, *_ITEM_CHOICE, *_DAYS, _ORDER)),
     Operation("GET", "/api/v1/items/{ibi:path}/files", READ, ItemsApi.files,
         "The files of an item",
         answer=messages.FilesAnswer, problems=(404,), parameters=(_IBI, *PAGE)),
     Operation("GET", "/api/v1/items/{ibi:path}/metadata", READ, ItemsApi.metadata,
         "The metadata of an item, as JSON or in a format, in all languages or in one",
-        answer=_JSON_OR_XML, problems=(404, 406),
+        answer=_ANY_FORMAT, problems=(404, 406),
         parameters=(
             _IBI,
-            query("format", "oai_dc; as JSON if left out"),
+            query("format", f"{', '.join(FORMATS)}; the archive's own JSON if left out"),
             query("language", "only the texts in it, as pt or pt-BR; all if left out"),
         )),
+    Operation("GET", "/api/v1/items/{ibi:path}/citation", PUBLIC, CitationsApi.cite,
+        "Cite an item, in one style or in all of them",
+        answer=citations.CitationsAnswer, problems=(400, 404), parameters=(_IBI, *_CITATION)),
     Operation("PUT", "/api/v1/items/{ibi:path}/metadata", DEPOSIT, ItemsApi.describe,
         "Replace the metadata of an item, by JSON or oai_dc",
         request=Body(_JSON_OR_XML, largest=_LARGEST_DESCRIPTION), answer=messages.ItemAnswer,

@@ -1,0 +1,155 @@
+"""What a reader asks for: words, phrases, beginnings of words, facets, an order and a page.
+
+Nothing that a reader writes is an error: what has no meaning is ignored, what is too much is cut.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+from urllib.parse import urlencode
+
+from ibi.archive.ports.search import FACETS, ORDERS, Clause, Facet, Match, Order
+from ibi.archive.rules.search.terms import is_common, mark_of, stems_of, words_of
+
+LONGEST_TEXT: Final = 400
+"""Characters of the words of a reader."""
+MOST_TERMS: Final = 16
+"""Words and phrases of a reader."""
+MOST_HITS: Final = 2000
+"""Hits that a search finds; the reader of more narrows the search."""
+PAGE_SIZE: Final = 20
+"""Hits on one page."""
+LAST_PAGE: Final = MOST_HITS // PAGE_SIZE
+_SHORTEST_PREFIX: Final = 2
+"""Characters of a beginning of words; all words begin with one of a few letters."""
+_LONGEST_FILTER: Final = 200
+_MOST_YEARS: Final = 300
+"""Years between the first and the last that are asked for."""
+_FIRST_YEAR, _LAST_YEAR = 1, 9999
+
+# A phrase, which may lack its end; or a word. A hyphen before it excludes it.
+_PART: Final = re.compile(r'(-?)"([^"]*)"?(\*?)|(\S+)')
+_YEARS: Final = re.compile(r"([0-9]{1,4})(?:-([0-9]{1,4}))?")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchQuery:
+    """A search, as a stable URL writes it."""
+
+    text: str = ""
+    filters: tuple[tuple[Facet, str], ...] = ()
+    """At most one value of each facet, in the order of the facets."""
+    order: Order = "relevance"
+    page: int = 1
+
+    @classmethod
+    def parse(cls, pairs: Mapping[str, str]) -> SearchQuery:
+        """Read the pairs of a URL."""
+        filters = ((facet, " ".join(pairs.get(facet, "").split())) for facet in FACETS)
+        order = pairs.get("sort", "")
+        page = pairs.get("page", "")
+        return cls(
+            text=" ".join(pairs.get("q", "")[:LONGEST_TEXT].split()),
+            filters=tuple((facet, value[:_LONGEST_FILTER]) for facet, value in filters if value),
+            order=next((each for each in ORDERS if each == order), "relevance"),
+            page=min(int(page), LAST_PAGE) or 1 if page.isdecimal() and len(page) < 10 else 1,  # noqa: PLR2004
+        )
+
+    @property
+    def pairs(self) -> str:
+        """The query of the URL; empty for all items."""
+        pairs = {"q": self.text} | dict(self.filters)
+        if self.order != "relevance":
+            pairs["sort"] = self.order
+        if self.page > 1:
+            pairs["page"] = str(self.page)
+        return urlencode({name: value for name, value in pairs.items() if value})
+
+    def narrowed(self, facet: Facet, value: str) -> SearchQuery:
+        """Return the search with a filter in the place of any other of that facet."""
+        wanted = dict(self.filters) | {facet: value}
+        filters = tuple((each, wanted[each]) for each in FACETS if wanted.get(each))
+        return replace(self, filters=filters, page=1)
+
+    def widened(self, facet: Facet) -> SearchQuery:
+        """Return the search without the filter of a facet."""
+        return self.narrowed(facet, "")
+
+    def at(self, page: int) -> SearchQuery:
+        """Return another page of the search."""
+        return replace(self, page=page)
+
+    def with_text(self, text: str) -> SearchQuery:
+        """Return the search for other words."""
+        return replace(self, text=text, page=1)
+
+    @property
+    def clauses(self) -> tuple[Clause, ...]:
+        """What an item must have to be found."""
+        return (*self.text_clauses, *(_filter(facet, value) for facet, value in self.filters))
+
+    @property
+    def text_clauses(self) -> tuple[Clause, ...]:
+        """What the texts of an item must have."""
+        found = [clause for _, clause in _parts(self.text)]
+        telling = [clause for clause in found if not _is_common(clause)]
+        return tuple(telling or found)
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The words and phrases that a shorter search may have one by one."""
+        found = [part for part, clause in _parts(self.text) if not clause.is_excluded]
+        return tuple(dict.fromkeys(found))
+
+
+def _parts(text: str) -> Iterator[tuple[str, Clause]]:
+    """Yield the parts of a text that have words, each with what it asks for."""
+    most = MOST_TERMS
+    for part in _PART.finditer(text):
+        hyphen, phrase, star, word = part.groups()
+        clause = _phrase(phrase, hyphen, star) if word is None else _word(word)
+        if clause is not None and most:
+            most -= 1
+            yield part[0], clause
+
+
+def _phrase(text: str, hyphen: str, star: str) -> Clause | None:
+    words = words_of(text)
+    return Clause((Match(words, bool(star)),), bool(hyphen)) if words else None
+
+
+def _word(text: str) -> Clause | None:
+    words = words_of(text)
+    if not words:
+        return None
+    is_excluded = text.startswith("-")
+    if text.endswith("*") and len("".join(words)) >= _SHORTEST_PREFIX:
+        return Clause((Match(words, is_prefix=True),), is_excluded)
+    if len(words) > 1:  # CBERS-4A, a label, Chinese
+        return Clause((Match(words),), is_excluded)
+    forms = (words[0], *stems_of(words[0]))
+    return Clause(tuple(Match((form,)) for form in forms), is_excluded)
+
+
+def _is_common(clause: Clause) -> bool:
+    first = clause.alternatives[0]
+    return len(first.terms) == 1 and not first.is_prefix and is_common(first.terms[0])
+
+
+def _filter(facet: Facet, value: str) -> Clause:
+    values = years_of(value) if facet == "year" else (value,)
+    marks = tuple(Match((mark_of(facet, each),)) for each in values)
+    return Clause(marks, is_filter=True)
+
+
+def years_of(text: str) -> tuple[str, ...]:
+    """Return the years of a filter: `2013` or `2008-2013`; other texts are no year at all."""
+    years = _YEARS.fullmatch(text)
+    if years is None:
+        return ("",)
+    first, last = (int(year or years[1]) for year in years.groups())
+    last = min(last, first + _MOST_YEARS - 1)
+    return tuple(f"{year:04}" for year in range(first, last + 1)) or ("",)

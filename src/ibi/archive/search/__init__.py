@@ -1,0 +1,1 @@
+"""The search of an archive: results with their facets, and the index in the background."""

@@ -1,0 +1,136 @@
+"""The search of an archive: hits with their descriptions, counted by facet."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from ibi.archive.archive import Archive, ItemWithMetadata
+from ibi.archive.item_list import described
+from ibi.archive.ports.search import FACETS, Facet, FacetCount, Hit
+from ibi.archive.repeating_thread import RepeatingThread
+from ibi.archive.rules.search.query import MOST_HITS, PAGE_SIZE, SearchQuery
+
+_MOST_VALUES: Final = 12
+"""Values of a facet beside the results: those with the most items."""
+_MOST_ALTERNATIVES: Final = 4
+"""Other searches that are tried if there is no hit."""
+_BREATH: Final = 0.02
+"""Seconds between two steps of the backfill, in which other work goes on."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchResults:
+    """One page of the results of a search."""
+
+    query: SearchQuery
+    """The search, with the number of a page that there is."""
+    items: tuple[ItemWithMetadata, ...]
+    count: int
+    """The number of hits; there are more if it is cut."""
+    is_cut: bool
+    facets: dict[Facet, tuple[FacetCount, ...]]
+    is_whole: bool
+    """Whether all items of the archive were searched."""
+
+    @property
+    def pages(self) -> int:
+        """The number of pages."""
+        return max(1, -(-self.count // PAGE_SIZE))
+
+    @property
+    def first(self) -> int:
+        """The number of the first hit on the page, from 1."""
+        return (self.query.page - 1) * PAGE_SIZE + 1
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """Another search, which has hits."""
+
+    query: SearchQuery
+    count: int
+    is_cut: bool
+    widened: Facet | None = None
+    """The facet by which it does not narrow; None if it has fewer words."""
+
+
+class Search:
+    """Searches one archive."""
+
+    def __init__(self, archive: Archive) -> None:
+        """Search the catalogue of an archive."""
+        self._archive = archive
+        self._index = archive.catalogue.search
+        self._items = archive.catalogue.items
+
+    def find(self, query: SearchQuery) -> SearchResults:
+        """Return a page of results; the last one, if there are fewer pages."""
+        hits = self._index.find(query.clauses, query.order, MOST_HITS + 1)
+        found = hits[:MOST_HITS]
+        last = max(1, -(-len(found) // PAGE_SIZE))
+        query = query.at(min(query.page, last))
+        start = (query.page - 1) * PAGE_SIZE
+        return SearchResults(
+            query=query,
+            items=self._described(found[start : start + PAGE_SIZE]),
+            count=len(found),
+            is_cut=len(hits) > MOST_HITS,
+            facets=counted(found),
+            is_whole=self._index.is_whole(),
+        )
+
+    def newest(self, query: SearchQuery, limit: int) -> tuple[ItemWithMetadata, ...]:
+        """Return the newest results of a search."""
+        return self._described(self._index.find(query.clauses, "newest", limit))
+
+    def alternatives(self, query: SearchQuery) -> list[Alternative]:
+        """Return searches with fewer filters or words that have hits."""
+        found = []
+        for other, facet in _wider(query):
+            hits = self._index.find(other.clauses, "newest", MOST_HITS + 1)
+            if hits:
+                count = min(len(hits), MOST_HITS)
+                found.append(Alternative(other, count, len(hits) > MOST_HITS, facet))
+        return found
+
+    def _described(self, hits: Sequence[Hit]) -> tuple[ItemWithMetadata, ...]:
+        held = self._items.numbered([hit.item for hit in hits])
+        return tuple(described(self._archive, held))
+
+
+def _wider(query: SearchQuery) -> Iterator[tuple[SearchQuery, Facet | None]]:
+    filters = query.filters[:_MOST_ALTERNATIVES]
+    yield from ((query.widened(facet), facet) for facet, _ in filters)
+    if len(query.parts) > 1:
+        words = query.parts[:_MOST_ALTERNATIVES]
+        yield from ((query.with_text(word), None) for word in words)
+
+
+def counted(hits: Sequence[Hit]) -> dict[Facet, tuple[FacetCount, ...]]:
+    """Return the values of each facet that most hits have; years in their order."""
+    counters: dict[Facet, Counter[str]] = {facet: Counter() for facet in FACETS}
+    for hit in hits:
+        for facet, values in hit.facets.items():
+            counters[facet].update(values)
+    counts = {}
+    for facet, counter in counters.items():
+        most = sorted(counter.items(), key=lambda each: (-each[1], each[0]))[:_MOST_VALUES]
+        ordered = sorted(most, reverse=True) if facet == "year" else most
+        counts[facet] = tuple(FacetCount(value, count) for value, count in ordered)
+    return counts
+
+
+class SearchBackfill(RepeatingThread):
+    """Adds the items from before the index to it, while the archive serves."""
+
+    def __init__(self, archive: Archive) -> None:
+        """Fill the index of an archive."""
+        super().__init__(
+            "ibi-search",
+            archive.catalogue.search.fill,
+            pause=_BREATH,
+            failure="the search index cannot be filled",
+        )

@@ -1,0 +1,221 @@
+"""The search index in SQL: written in the transaction of each change, and filled in parts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from hashlib import blake2b
+from typing import Final
+
+import msgspec
+
+from ibi.archive.ports.search import FACETS, Clause, Facet, FacetCount, Hit, Order, SearchDocument
+from ibi.archive.rules.manifest import read_document
+from ibi.archive.rules.search.document import RULES, document_of, is_searched
+from ibi.archive.rules.search.terms import place_of
+from ibi.archive.storage.catalogue.search_text import TextIndex, text_index_of
+from ibi.errors import SearchTimeoutError
+from ibi.foundation.sql.database import Database, Execute
+from ibi.foundation.sql.rows import storable
+from ibi.foundation.sql.store import SqlHandle
+from ibi.model.item import Item
+from ibi.model.label_pair import Forms
+from ibi.model.metadata_record import MetadataRecord
+
+SECONDS: Final = 3.0
+"""The longest time of one search in the database."""
+_PART: Final = 50
+"""Items that are indexed in one transaction, which blocks all other writers."""
+_WHOLE: Final = 2**62
+"""The value of `filled` when all items that are older than the index have been indexed."""
+_ENCODE: Final = msgspec.json.Encoder().encode
+_DECODE: Final = msgspec.json.Decoder(dict[Facet, tuple[str, ...]]).decode
+
+
+class SqlSearchIndex:
+    """Finds items by their terms."""
+
+    def __init__(self, handle: SqlHandle) -> None:
+        self._database = handle.database
+        self._text = text_index_of(handle.database)
+        self._write = handle.write
+        self._read = handle.read
+        self._read_within = handle.read_within
+
+    def find(self, clauses: Sequence[Clause], order: Order, limit: int) -> list[Hit]:
+        """Return items that fulfil all clauses; the newest ones, if there are more than `limit`."""
+        hits = self._found(clauses, "ASC" if order == "oldest" else "DESC", limit)
+        if order == "title":
+            return sorted(hits, key=lambda hit: (not hit.heading, hit.heading, -hit.item))
+        if order == "relevance" and any(not clause.is_filter for clause in clauses):
+            best = self._found(clauses, "DESC", limit, only_title=True) if hits else []
+            known = {hit.item for hit in best}
+            return [*best, *(hit for hit in hits if hit.item not in known)][:limit]
+        return hits
+
+    def _found(
+        self, clauses: Sequence[Clause], direction: str, limit: int, *, only_title: bool = False
+    ) -> list[Hit]:
+        if clauses:
+            select = self._text.select(direction)
+            values: tuple[object, ...] = (self._text.query(clauses, only_title=only_title), limit)
+        else:
+            select = (
+                "SELECT item, heading, facets FROM archive_search "  # noqa: S608  # our own words
+                f"ORDER BY item {direction} LIMIT $1"
+            )
+            values = (limit,)
+        try:
+            rows = self._read_within(SECONDS, select, *values)
+        except TimeoutError:
+            raise SearchTimeoutError(SECONDS) from None
+        return [Hit(item, _DECODE(facets), heading) for item, heading, facets in rows]
+
+    def values(self, facet: Facet, after: str, limit: int, *, last_first: bool) -> list[FacetCount]:
+        """Return the values of a facet after another, in their order or in the reverse one."""
+        side, way = ("<", "DESC") if last_first else (">", "ASC")
+        select = "SELECT value, count FROM archive_facet WHERE facet = $1"
+        order = f"ORDER BY place {way}, value {way} LIMIT"
+        if after:
+            further = f"{select} AND (place, value) {side} ($2, $3) {order} $4"
+            rows = self._read(further, facet, place_of(after), storable(after), limit)
+        else:
+            rows = self._read(f"{select} {order} $2", facet, limit)
+        return [FacetCount(*row) for row in rows]
+
+    def count_values(self, facet: Facet) -> int:
+        """Return the number of different values of a facet."""
+        [(count,)] = self._read("SELECT count(*) FROM archive_facet WHERE facet = $1", facet)
+        return int(count)
+
+    def is_whole(self) -> bool:
+        """Return whether all items are in the index."""
+        return self._read("SELECT rules, filled FROM archive_search_state") == [(RULES, _WHOLE)]
+
+    def fill(self) -> bool:
+        """Index some items that are older than the index; return False if none is left."""
+        return not self.is_whole() and self._write(self._fill)
+
+    def _fill(self, execute: Execute) -> bool:
+        select = f"SELECT rules, filled FROM archive_search_state{self._database.for_update}"  # noqa: S608  # ours
+        [(rules, filled)] = execute(select)
+        if rules != RULES:
+            empty_search(execute, self._database)
+            filled = 0
+        rows = execute(
+            "SELECT id, document FROM archive_item WHERE kind = 'data' AND id > $1 "
+            "ORDER BY id LIMIT $2",
+            filled,
+            _PART,
+        )
+        for number, text in rows:
+            _index(execute, self._text, number, read_document(text))
+        place = rows[-1][0] if rows else _WHOLE
+        execute("UPDATE archive_search_state SET filled = $1", place)
+        return bool(rows)
+
+
+def empty_search(execute: Execute, database: Database) -> None:
+    """Empty the index, to be filled anew."""
+    for table in ("archive_search", "archive_facet"):
+        execute(f"{database.emptying} {table}")
+    text_index_of(database).empty(execute)
+    execute("UPDATE archive_search_state SET rules = $1, filled = 0", RULES)
+
+
+def index_items(execute: Execute, database: Database, items: Iterable[Item]) -> None:
+    """Index items that were written, or the items that they describe."""
+    text = text_index_of(database)
+    subjects: dict[str, Forms] = {}
+    for item in items:
+        forms = item.forms if item.kind == "data" else item.describes
+        if forms is not None:
+            subjects[forms.label.canonical] = forms
+    for forms in subjects.values():
+        found = _find(execute, forms)
+        if found is not None and found[1].kind == "data":
+            _index(execute, text, *found)
+
+
+def remove_from_search(execute: Execute, database: Database, number: int) -> None:
+    """Remove an item from the index."""
+    _remove(execute, text_index_of(database), number)
+
+
+def _find(execute: Execute, forms: Forms) -> tuple[int, Item] | None:
+    select = (
+        "SELECT i.id, i.document FROM archive_item i JOIN archive_name n ON n.item = i.id "
+        "WHERE n.name = $1"
+    )
+    for label in forms:
+        for number, text in execute(select, label.canonical):
+            return int(number), read_document(text)
+    return None
+
+
+def _record(execute: Execute, item: Item) -> MetadataRecord | None:
+    found = _find(execute, item.metadata) if item.metadata else None
+    return found[1].record if found else None
+
+
+def _index(execute: Execute, text: TextIndex, number: int, item: Item) -> None:
+    if not is_searched(item):
+        _remove(execute, text, number)
+        return
+    document = document_of(item, _record(execute, item))
+    digest = _digest(document)
+    known = execute("SELECT digest, facets FROM archive_search WHERE item = $1", number)
+    if known and bytes(known[0][0]) == digest:
+        return
+    text.remove(execute, number)
+    text.put(execute, number, document)
+    execute(
+        "INSERT INTO archive_search (item, heading, facets, digest) VALUES ($1, $2, $3, $4) "
+        "ON CONFLICT (item) DO UPDATE SET heading = excluded.heading, facets = excluded.facets, "
+        "digest = excluded.digest",
+        number,
+        document.heading,
+        _ENCODE(document.facets).decode(),
+        digest,
+    )
+    _count(execute, _DECODE(known[0][1]) if known else {}, document.facets)
+
+
+def _digest(document: SearchDocument) -> bytes:
+    return blake2b(_ENCODE(msgspec.to_builtins(document)), digest_size=16).digest()
+
+
+def _remove(execute: Execute, text: TextIndex, number: int) -> None:
+    known = execute("DELETE FROM archive_search WHERE item = $1 RETURNING facets", number)
+    if known:
+        text.remove(execute, number)
+        _count(execute, _DECODE(known[0][0]), {})
+
+
+def _count(
+    execute: Execute,
+    before: Mapping[Facet, tuple[str, ...]],
+    after: Mapping[Facet, tuple[str, ...]],
+) -> None:
+    """Count an item under its values, and no longer under those that it had before."""
+    for facet in FACETS:
+        old, new = {*before.get(facet, ())}, {*after.get(facet, ())}
+        # In one order: two transactions that lock the same rows would wait for each other.
+        for value in sorted(old ^ new):
+            _change_count(execute, facet, value, 1 if value in new else -1)
+
+
+def _change_count(execute: Execute, facet: Facet, value: str, change: int) -> None:
+    key: tuple[str, str, str] = (facet, place_of(value), value)
+    execute(
+        "INSERT INTO archive_facet (facet, place, value, count) VALUES ($1, $2, $3, $4) "
+        "ON CONFLICT (facet, place, value) "
+        "DO UPDATE SET count = archive_facet.count + excluded.count",
+        *key,
+        change,
+    )
+    if change < 0:
+        execute(
+            "DELETE FROM archive_facet WHERE facet = $1 AND place = $2 AND value = $3 "
+            "AND count <= 0",
+            *key,
+        )

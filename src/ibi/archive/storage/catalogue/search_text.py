@@ -1,0 +1,166 @@
+"""Terms of items in an index for full text: FTS5 of SQLite, tsvector of PostgreSQL.
+
+Both store the terms that they are given, and divide, fold and stem nothing. Terms have letters,
+digits and the signs `=` and `~` only, so that none can be taken for a part of a query.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, Protocol
+
+from ibi.archive.ports.search import Clause, Match, SearchDocument
+from ibi.foundation.sql.database import Database, Execute
+
+_COLUMNS: Final = "s.item, s.heading, s.facets"
+
+
+class TextIndex(Protocol):
+    """The statements of one database."""
+
+    def put(self, execute: Execute, item: int, document: SearchDocument) -> None:
+        """Insert the terms of an item that has none."""
+        ...
+
+    def remove(self, execute: Execute, item: int) -> None:
+        """Remove the terms of an item, if there are any."""
+        ...
+
+    def empty(self, execute: Execute) -> None:
+        """Remove the terms of all items."""
+        ...
+
+    def query(self, clauses: Sequence[Clause], *, only_title: bool = False) -> str:
+        """Return the query for items that fulfil all clauses; with `only_title`, in the title."""
+        ...
+
+    def select(self, direction: str) -> str:
+        """Return the statement for the items of a query, $1, in an order: at most $2."""
+        ...
+
+
+def text_index_of(database: Database) -> TextIndex:
+    """Return the index for full text of a database."""
+    return Fts5() if database.text_index == "fts5" else Tsvector()
+
+
+class Fts5:
+    """FTS5, with a column for the title and one for all other terms."""
+
+    _BREAK: Final = " | "
+    """Between two texts: a term that no phrase has."""
+    _EVERY: Final = "~"
+    """A term of all items: FTS5 has no query for items that lack a term."""
+    _TABLE: Final = (
+        "CREATE VIRTUAL TABLE archive_search_text USING fts5("
+        "title, body, prefix = '2 3', tokenize = \"ascii tokenchars '=~|'\")"
+    )
+
+    def put(self, execute: Execute, item: int, document: SearchDocument) -> None:
+        """Insert the terms of an item that has none."""
+        execute(
+            "INSERT INTO archive_search_text (rowid, title, body) VALUES ($1, $2, $3)",
+            item,
+            self._joined(document.title, document.title_stems),
+            self._joined(document.body, (*document.body_stems, *document.marks, self._EVERY)),
+        )
+
+    def _joined(self, runs: Iterable[tuple[str, ...]], single: tuple[str, ...]) -> str:
+        return self._BREAK.join([*(" ".join(run) for run in runs), " ".join(single)])
+
+    def remove(self, execute: Execute, item: int) -> None:
+        """Remove the terms of an item, if there are any."""
+        execute("DELETE FROM archive_search_text WHERE rowid = $1", item)
+
+    def empty(self, execute: Execute) -> None:
+        """Remove the terms of all items, without reading them one by one."""
+        execute("DROP TABLE archive_search_text")
+        execute(self._TABLE)
+
+    def query(self, clauses: Sequence[Clause], *, only_title: bool = False) -> str:
+        """Return the query for items that fulfil all clauses; with `only_title`, in the title."""
+        wanted = [
+            self._clause(each, only_title=only_title) for each in clauses if not each.is_excluded
+        ]
+        excluded = [self._clause(each, only_title=False) for each in clauses if each.is_excluded]
+        text = " AND ".join(wanted) or f'"{self._EVERY}"'
+        return f"({text}) NOT ({' OR '.join(excluded)})" if excluded else text
+
+    def _clause(self, clause: Clause, *, only_title: bool) -> str:
+        column = "title : " if only_title and not clause.is_filter else ""
+        return f"({column}({' OR '.join(map(self._match, clause.alternatives))}))"
+
+    @staticmethod
+    def _match(match: Match) -> str:
+        return f'"{" ".join(match.terms)}"' + (" *" if match.is_prefix else "")
+
+    def select(self, direction: str) -> str:
+        """Return the statement for the items of a query, $1, in an order: at most $2."""
+        return (
+            f"SELECT {_COLUMNS} FROM archive_search_text t JOIN archive_search s "  # noqa: S608
+            "ON s.item = t.rowid WHERE t.archive_search_text MATCH $1 "
+            f"ORDER BY t.rowid {direction} LIMIT $2"
+        )
+
+
+class Tsvector:
+    """A tsvector, whose terms of the title have the weight A."""
+
+    _LAST: Final = 16_383
+    """The greatest position, for terms whose place in a text does not matter."""
+    _GAP: Final = 2
+    """Positions between two texts, so that no phrase lies across both."""
+
+    def put(self, execute: Execute, item: int, document: SearchDocument) -> None:
+        """Insert the terms of an item that has none."""
+        execute(
+            "INSERT INTO archive_search_text (item, terms) VALUES ($1, CAST($2::text AS tsvector))",
+            item,
+            " ".join(self._terms(document)),
+        )
+
+    def _terms(self, document: SearchDocument) -> Iterator[str]:
+        place = 1
+        for weight, runs in (("A", document.title), ("", document.body)):
+            for run in runs:
+                for word in run:
+                    yield f"'{word}':{min(place, self._LAST)}{weight}"
+                    place += 1
+                place += self._GAP
+        yield from (f"'{stem}':{self._LAST}A" for stem in document.title_stems)
+        yield from (f"'{term}':{self._LAST}" for term in (*document.body_stems, *document.marks))
+
+    def remove(self, execute: Execute, item: int) -> None:
+        """Remove the terms of an item, if there are any."""
+        execute("DELETE FROM archive_search_text WHERE item = $1", item)
+
+    def empty(self, execute: Execute) -> None:
+        """Remove the terms of all items."""
+        execute("TRUNCATE archive_search_text")
+
+    def query(self, clauses: Sequence[Clause], *, only_title: bool = False) -> str:
+        """Return the query for items that fulfil all clauses; with `only_title`, in the title."""
+        return " & ".join(self._clause(each, only_title=only_title) for each in clauses)
+
+    def _clause(self, clause: Clause, *, only_title: bool) -> str:
+        in_title = only_title and not (clause.is_filter or clause.is_excluded)
+        matches = " | ".join(
+            self._match(each, "A" if in_title else "") for each in clause.alternatives
+        )
+        return f"{'!' if clause.is_excluded else ''}({matches})"
+
+    @staticmethod
+    def _match(match: Match, weight: str) -> str:
+        *first, last = match.terms
+        suffix = f":{weight}" if weight else ""
+        last_suffix = f":*{weight}" if match.is_prefix else suffix
+        terms = [*(f"'{term}'{suffix}" for term in first), f"'{last}'{last_suffix}"]
+        return f"({' <-> '.join(terms)})"
+
+    def select(self, direction: str) -> str:
+        """Return the statement for the items of a query, $1, in an order: at most $2."""
+        return (
+            f"SELECT {_COLUMNS} FROM archive_search_text t JOIN archive_search s "  # noqa: S608
+            "ON s.item = t.item WHERE t.terms @@ CAST($1::text AS tsquery) "
+            f"ORDER BY t.item {direction} LIMIT $2"
+        )
