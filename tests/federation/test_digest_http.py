@@ -226,6 +226,8 @@ def test_an_archive_may_publish_none(scene: Scene) -> None:
     two.set(digest=False)
     two.start()
     assert two.get(DIGEST).status == 404
+    # An archive that is switched off is not asked, and a restarted one announces itself after it listens.
+    wait_until(lambda: resolver.archives()[two.service]["state"] == "included")
     wait_until(lambda: not scene.digest(two))
     item = two.deposit({"a.txt": b"f"})
     if WORKERS:  # another worker may learn a little later that there is no digest any more
