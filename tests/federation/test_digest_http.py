@@ -226,7 +226,7 @@ def test_an_archive_may_publish_none(scene: Scene) -> None:
     two.set(digest=False)
     two.start()
     assert two.get(DIGEST).status == 404
-    # An archive that is switched off is not asked, and a restarted one announces itself after it listens.
+    # An archive that is switched off is not asked; it announces itself after it listens again.
     wait_until(lambda: resolver.archives()[two.service]["state"] == "included")
     wait_until(lambda: not scene.digest(two))
     item = two.deposit({"a.txt": b"f"})
