@@ -222,6 +222,7 @@ def test_an_archive_that_was_set_back_or_rebuilt_is_noticed(scene: Scene, tmp_pa
 
 def test_an_archive_may_publish_none(scene: Scene) -> None:
     resolver, two = scene.resolver, scene.two
+    wait_until(lambda: scene.names(two) >= 0)
     two.stop()
     two.set(digest=False)
     two.start()
