@@ -48,6 +48,13 @@ def preferred(metadata: Item, preference: LanguagePreference) -> Language | None
     return preference.look_up(known) or languages[0]
 
 
+def record_for(metadata: Item | None, preference: LanguagePreference) -> MetadataRecord | None:
+    """Return the record with its texts in the language that a reader prefers of those it has."""
+    if metadata is None or metadata.record is None:
+        return None
+    return in_language(metadata.record, metadata.language, preferred(metadata, preference))
+
+
 def translated(metadata: Item, wanted: Language) -> MetadataRecord | None:
     """Return the record in a language or in the nearest one; None if there is none."""
     if metadata.record is None:

@@ -10,10 +10,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ibi.archive.archive import ItemWithMetadata
-from ibi.archive.rules.item_languages import own_languages, preferred
+from ibi.archive.rules.item_languages import own_languages, preferred, record_for
 from ibi.archive.web.api.messages import Labels
 from ibi.archive.web.api.responses import labels, moment
 from ibi.archive.web.item_context import ItemContext
+from ibi.archive.web.page_response import PAGE_HEADERS, here, page_response, preference
 from ibi.archive.web.pages import Pages
 from ibi.archive.web.urls import ArchiveUrls
 from ibi.archive.web.views import (
@@ -27,25 +28,12 @@ from ibi.archive.web.views import (
     TombstoneView,
 )
 from ibi.errors import DeletedError
-from ibi.foundation.pages.language import preference_of
-from ibi.foundation.pages.static_files import SECURITY_POLICY
-from ibi.foundation.pages.templates import Page, ProblemView
-from ibi.foundation.web.header_values import link
+from ibi.foundation.pages.templates import ProblemView
 from ibi.foundation.web.problems import MEDIA_TYPE, Problem, problem_of
-from ibi.identifier.language_preference import LanguagePreference
-from ibi.metadata.record_languages import in_language
 from ibi.model.clock import Clock
 from ibi.model.item import File
 from ibi.model.label_pair import Forms
 from ibi.model.metadata_record import MetadataRecord
-
-_HEADERS: Final = {
-    "Content-Security-Policy": SECURITY_POLICY,
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "strict-origin-when-cross-origin",
-    "Vary": "Accept-Language",
-    "Cache-Control": "public, max-age=60",
-}
 
 _JSON: Final = ("application/json", "application/problem+json")
 
@@ -79,14 +67,14 @@ class ItemPages:
     def home(self, items: int, service: Forms, request: Request) -> Response:
         """Return the front page."""
         view = HomeView(items=items, service=service)
-        return _response(self._pages.home(view, _preference(request), _here(request)))
+        return page_response(self._pages.home(view, preference(request), here(request)))
 
     def item(self, look: ItemWithMetadata, context: ItemContext, request: Request) -> Response:
         """Return the page of an item and its metadata."""
         item, files = look.item, context.files
         more = len(files) > FIRST_FILES
         metadata = look.metadata.item if look.metadata else None
-        language = preferred(metadata, _preference(request)) if metadata else None
+        language = preferred(metadata, preference(request)) if metadata else None
         others = own_languages(metadata) if metadata else ()
         view = ItemView(
             item=item,
@@ -103,8 +91,8 @@ class ItemPages:
             checked=context.checked,
             now=self._clock.wall(),
         )
-        page = self._pages.item(view, _preference(request), _here(request))
-        return _response(page, cite_as=self._urls.persistent(item.forms))
+        page = self._pages.item(view, preference(request), here(request))
+        return page_response(page, cite_as=self._urls.persistent(item.forms))
 
     def _list_address(self, forms: Forms) -> str:
         return (
@@ -120,21 +108,21 @@ class ItemPages:
             more=len(files) > MOST_FILES,
             limited=bool(look.item.readers),
         )
-        return _response(self._pages.files(view, _preference(request), _here(request)))
+        return page_response(self._pages.files(view, preference(request), here(request)))
 
     def files_refused(self, look: ItemWithMetadata, request: Request) -> Response:
         """Return the page of an item whose list of files is not public."""
         view = RefusedListView(forms=look.item.forms, title=_title(look, request))
-        page = self._pages.files_refused(view, _preference(request), _here(request))
-        return _response(page, HTTPStatus.FORBIDDEN)
+        page = self._pages.files_refused(view, preference(request), here(request))
+        return page_response(page, HTTPStatus.FORBIDDEN)
 
     def limited(self, look: ItemWithMetadata, request: Request) -> Response:
         """Return the page of an item whose files are for readers in other networks."""
         view = LimitedView(
             forms=look.item.forms, title=_title(look, request), metadata=look.item.metadata
         )
-        page = self._pages.limited(view, _preference(request), _here(request))
-        response = _response(page, HTTPStatus.FORBIDDEN)
+        page = self._pages.limited(view, preference(request), here(request))
+        response = page_response(page, HTTPStatus.FORBIDDEN)
         response.headers["Cache-Control"] = "no-store"
         response.headers["Vary"] = "Accept, Accept-Language, Authorization"
         return response
@@ -152,8 +140,8 @@ class ItemPages:
         if _prefers_json(request):
             response = _tombstone_problem(view)
         else:
-            page = self._pages.tombstone(view, _preference(request), _here(request))
-            response = _response(page, HTTPStatus.GONE)
+            page = self._pages.tombstone(view, preference(request), here(request))
+            response = page_response(page, HTTPStatus.GONE)
         response.headers["Vary"] = "Accept, Accept-Language"
         return response
 
@@ -165,8 +153,8 @@ class ItemPages:
             detail=problem.detail,
             retry_after=problem.retry_after,
         )
-        page = self._pages.problem(view, _preference(request), _here(request))
-        return _response(page, problem.status)
+        page = self._pages.problem(view, preference(request), here(request))
+        return page_response(page, problem.status)
 
 
 def _prefers_json(request: Request) -> bool:
@@ -187,7 +175,7 @@ def _tombstone_problem(view: TombstoneView) -> Response:
         labels(view.tombstone.replaced_by),
         labels(view.metadata),
     )
-    headers = {**_HEADERS, "Cache-Control": "no-cache"}
+    headers = {**PAGE_HEADERS, "Cache-Control": "no-cache"}
     return Response(msgspec.json.encode(problem), general.status, headers, MEDIA_TYPE)
 
 
@@ -197,29 +185,4 @@ def _title(look: ItemWithMetadata, request: Request) -> str:
 
 
 def _record(look: ItemWithMetadata, request: Request) -> MetadataRecord | None:
-    """Return the record with its texts in the language that the reader prefers of those it has."""
-    metadata = look.metadata.item if look.metadata else None
-    if metadata is None or metadata.record is None:
-        return None
-    language = preferred(metadata, _preference(request))
-    return in_language(metadata.record, metadata.language, language)
-
-
-def _preference(request: Request) -> LanguagePreference:
-    chosen = request.query_params.get("lang", "")
-    return preference_of(request.headers.get("accept-language", ""), chosen)
-
-
-def _here(request: Request) -> str:
-    query = request.scope["query_string"].decode("ascii", "replace")
-    path = request.scope["raw_path"].decode("ascii", "replace")
-    return f"{path}?{query}" if query else path
-
-
-def _response(page: Page, status: int = HTTPStatus.OK, cite_as: str = "") -> Response:
-    headers = {**_HEADERS, "Content-Language": page.language}
-    if cite_as:
-        headers["Link"] = link(cite_as, "cite-as", "")
-    if status >= HTTPStatus.BAD_REQUEST:
-        headers["Cache-Control"] = "no-cache"
-    return Response(page.html, status, headers, "text/html")
+    return record_for(look.metadata.item if look.metadata else None, preference(request))
