@@ -104,3 +104,30 @@ def test_a_changed_description_is_cited_at_once(archive: ArchiveServer) -> None:
     changed = {"metadata": {"titles": ["After"]}}
     assert archive.api("PATCH", f"items/{item['rep']}", changed).status == 200
     assert "After" in citation(archive, item["ibip"], "?style=apa").json()["citations"][0]["text"]
+
+
+def page(archive: ArchiveServer, item: dict[str, Any], query: str = "") -> Answer:
+    return archive.get(f"/col/{item['metadata']['rep']}/doc/{query}")
+
+
+def test_the_page_of_an_item_cites_it_in_all_styles(
+    archive: ArchiveServer, item: dict[str, Any]
+) -> None:
+    text = page(archive, item).body.decode()
+    for style in ("abnt", "apa", "chicago", "ieee", "vancouver"):
+        assert text.count(f'<input class="unseen" type="radio" name="style" id="s-{style}"') == 1
+        assert text.count(f'<p class="cite {style}" dir="auto">') == 1
+    assert f"<i>{TITLE}</i> [Data set]" in text
+    assert "[Conjunto de dados]" in page(archive, item, "?lang=pt").body.decode()
+
+
+@pytest.mark.parametrize(
+    ("choice", "extension"), [("bibtex", "bib"), ("ris", "ris"), ("csl", "json")]
+)
+def test_the_page_of_an_item_links_to_files_for_reference_managers(
+    archive: ArchiveServer, item: dict[str, Any], choice: str, extension: str
+) -> None:
+    assert f'href="?choice={choice}" download' in page(archive, item).body.decode()
+    answer = page(archive, item, f"?choice={choice}")
+    name = f"{item['ibip'].replace('/', '-')}.{extension}"
+    assert answer.headers["content-disposition"] == f'attachment; filename="{name}"'

@@ -14,7 +14,7 @@ from babel.messages.catalog import Catalog
 from babel.messages.extract import extract_from_dir
 from babel.messages.pofile import read_po
 
-from ibi.archive.web.citations import GENRE_TEXTS
+from ibi.archive.web.citations import GENRE_TEXTS, Citations
 from ibi.archive.web.pages import FOOTER, NAVIGATION, Pages
 from ibi.archive.web.views import (
     Edition,
@@ -40,12 +40,14 @@ from ibi.identifier.cleanup import CleanUp
 from ibi.identifier.description import LabelWarning
 from ibi.identifier.label import parse
 from ibi.identifier.language import Language
+from ibi.metadata.cited_work import cited_work
 from ibi.model.item import File, Item, State, Tombstone
 from ibi.model.label_pair import Forms
 from ibi.model.metadata_record import Agent, MetadataRecord, Text
 from ibi.resolver.web import pages as resolver_pages
 from ibi.resolver.web.explanation import SENTENCES
 from ibi.resolver.web.views import OUTCOME_TEXTS, REASONS
+from tests.support.doubles.minting_machine import FakeClock
 
 FORMS = Forms.parse("rep sid.inpe.br/mtc-m18@80/2009/07.21.14.43 ibip 8JMKD3MGP8W/35MMLL8")
 OTHER = Forms.parse("ibip LK47B6W/362SFKH")
@@ -53,6 +55,7 @@ BASE = "https://archive.example"
 PAGES = Pages("Acervo de Teste", BASE)
 ENGLISH, PORTUGUESE = preference_of("en"), preference_of("pt-BR")
 NOVEMBER = 1_700_000_000 * 10**9
+CITATIONS = Citations("Acervo de Teste", FakeClock(NOVEMBER))
 ORCID = "0000-0002-1825-0097"
 SHEET = FILES[STYLE_SHEET].content.decode()
 
@@ -101,6 +104,7 @@ def maximal(word: str = "palavra", tag: str = "pt-BR") -> ItemView:
         translations=((Language("en"), OTHER), (Language("fr", "CA"), OTHER)),
     )
     name = slashless(word)
+    cited = CITATIONS.of(cited_work(record, FORMS, BASE), "en")
     found = (file(f"folder/{name}.pdf"), file(name, f"text/{word}"))
     return ItemView(
         item=item,
@@ -119,6 +123,7 @@ def maximal(word: str = "palavra", tag: str = "pt-BR") -> ItemView:
         acts=(PastAct("describe", NOVEMBER), PastAct("deposit", NOVEMBER)),
         checked=NOVEMBER,
         now=NOVEMBER + 7200 * 10**9,
+        citations=cited,
     )
 
 
@@ -177,7 +182,7 @@ KNOWN = VOID | {
     *("html", "head", "title", "body", "header", "nav", "main", "footer", "section", "h1", "h2"),
     *("p", "a", "span", "ul", "li", "dl", "dt", "dd", "cite", "time", "data", "code", "div"),
     *("table", "thead", "tbody", "tr", "th", "td", "script", "button", "form", "b", "ol"),
-    *("aside", "details", "summary", "noscript", "label"),
+    *("aside", "details", "summary", "noscript", "label", "fieldset", "legend", "i"),
     *("svg", "path", "circle", "rect", "ellipse", "g"),
 }
 INSIDE = {
@@ -472,8 +477,9 @@ def test_the_page_of_an_item_says_all() -> None:
     document = Document(PAGES.item(maximal(), ENGLISH))
     for shown in (
         "Data set 2009 A copy palavra palavra palavra palavra",
-        "How to cite palavra, palavra; palavra. palavra. palavra, 2009. IBI: <8JMKD3MGP8W/35MMLL8>",
-        f"35MMLL8>. Available from: <{BASE}/8JMKD3MGP8W/35MMLL8>.",
+        "How to cite Citation style ABNT APA Chicago IEEE Vancouver PALAVRA, P.; PALAVRA.",
+        f"IBI: 8JMKD3MGP8W/35MMLL8. Available at: {BASE}/8JMKD3MGP8W/35MMLL8. Accessed: 14 Nov.",
+        "P. palavra and palavra, Feb. 2009, “palavra,” palavra. [Online].",
         f"{BASE}/8JMKD3MGP8W/35MMLL8 Copy Open PDF, 1.2 MB",
         "Label 8JMKD3MGP8W/35MMLL8 Copy Repository name sid.inpe.br/mtc-m18@80/2009/07.21.14.43",
         "Further names 6qtX3pFwXQZGivnK2Y/SskcB",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from http import HTTPStatus
 from typing import Final
 
@@ -13,6 +14,7 @@ from ibi.archive.archive import ItemWithMetadata
 from ibi.archive.rules.item_languages import own_languages, preferred, record_for
 from ibi.archive.web.api.messages import Labels
 from ibi.archive.web.api.responses import labels, moment
+from ibi.archive.web.citations import Citation, Citations
 from ibi.archive.web.item_context import ItemContext
 from ibi.archive.web.page_response import PAGE_HEADERS, here, page_response, preference
 from ibi.archive.web.pages import Pages
@@ -28,8 +30,10 @@ from ibi.archive.web.views import (
     TombstoneView,
 )
 from ibi.errors import DeletedError
+from ibi.foundation.pages.language import page_language
 from ibi.foundation.pages.templates import ProblemView
 from ibi.foundation.web.problems import MEDIA_TYPE, Problem, problem_of
+from ibi.metadata.cited_work import cited_work
 from ibi.model.clock import Clock
 from ibi.model.item import File
 from ibi.model.label_pair import Forms
@@ -58,27 +62,31 @@ class ItemPages:
 
     most_files = MOST_FILES
 
-    def __init__(self, pages: Pages, urls: ArchiveUrls, clock: Clock) -> None:
+    def __init__(self, pages: Pages, urls: ArchiveUrls, clock: Clock, citations: Citations) -> None:
         """Use the pages of an archive."""
         self._pages = pages
         self._urls = urls
         self._clock = clock
+        self._citations = citations
 
     def home(self, items: int, service: Forms, request: Request) -> Response:
         """Return the front page."""
         view = HomeView(items=items, service=service)
         return page_response(self._pages.home(view, preference(request), here(request)))
 
-    def item(self, look: ItemWithMetadata, context: ItemContext, request: Request) -> Response:
+    async def item(
+        self, look: ItemWithMetadata, context: ItemContext, request: Request
+    ) -> Response:
         """Return the page of an item and its metadata."""
         item, files = look.item, context.files
         more = len(files) > FIRST_FILES
         metadata = look.metadata.item if look.metadata else None
         language = preferred(metadata, preference(request)) if metadata else None
         others = own_languages(metadata) if metadata else ()
+        record = _record(look, request)
         view = ItemView(
             item=item,
-            record=_record(look, request),
+            record=record,
             other_languages=tuple(each for each in others if each not in {language, None}),
             other_metadata=metadata.translations if metadata else (),
             files=files[:FIRST_FILES],
@@ -90,9 +98,20 @@ class ItemPages:
             acts=context.acts,
             checked=context.checked,
             now=self._clock.wall(),
+            citations=await self._cite(record, item.forms, request),
         )
         page = self._pages.item(view, preference(request), here(request))
         return page_response(page, cite_as=self._urls.persistent(item.forms))
+
+    async def _cite(
+        self, record: MetadataRecord | None, forms: Forms, request: Request
+    ) -> tuple[Citation, ...]:
+        if record is None:
+            return ()
+        work = cited_work(record, forms, self._urls.persistent_base)
+        language = page_language(preference(request)).code
+        # Citations that are not cached take some 10 ms.
+        return await asyncio.to_thread(self._citations.of, work, language)
 
     def _list_address(self, forms: Forms) -> str:
         return (

@@ -278,7 +278,7 @@ class PublicRoutes:
 
     async def _item_page(self, look: ItemWithMetadata, request: Request) -> Response:
         context = await self._look(lambda: self._contexts.read(look))
-        return self._pages.item(look, context, request)
+        return await self._pages.item(look, context, request)
 
     async def file_list(self, request: Request) -> Response:
         """Answer with the list of files of an item, or that it is not public."""

@@ -6,8 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from markupsafe import Markup
-
+from ibi.archive.web.citations import Citation
 from ibi.errors import MetadataError
 from ibi.identifier.language import Language
 from ibi.metadata.dates import read_date
@@ -20,14 +19,6 @@ MOST_FILES: Final = 100
 """Files on one page of a list of files: with their checksums some 70 kB."""
 FIRST_FILES: Final = 20
 """Files on the page of an item, before it refers to the list."""
-
-
-class Citation(NamedTuple):
-    """An item cited in one style."""
-
-    style_name: str
-    style_id: str
-    html: Markup
 
 
 class PastAct(NamedTuple):
@@ -103,6 +94,7 @@ class ItemView:
     now: int = 0
     """Nanoseconds of POSIX time."""
     citations: tuple[Citation, ...] = ()
+    """How to cite the item, in every style; none without metadata."""
 
     @property
     def about(self) -> MetadataRecord | None:

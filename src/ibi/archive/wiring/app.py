@@ -103,7 +103,7 @@ def archive_app(instance: Instance) -> tuple[Starlette, Announcer]:
     metrics.watch_copies(copies)
     secret = catalogue.settings.keep("urlkeys", secrets.token_hex(32))
     answering = ArchiveService(catalogue, urls.identity, UrlKeys(bytes.fromhex(secret)), clock)
-    pages = build_pages(settings, urls, clock)
+    pages = build_pages(settings, urls, clock, citations)
     readers = ReaderAccess(
         ClientAddresses(settings.trusted_proxies, "full"), authorizer, transfers.is_ticket
     )
@@ -144,10 +144,12 @@ def build_authorizer(
     return Authorizer(Authenticator(tokens, clock), limits)
 
 
-def build_pages(settings: ArchiveSettings, urls: ArchiveUrls, clock: Clock) -> ItemPages:
+def build_pages(
+    settings: ArchiveSettings, urls: ArchiveUrls, clock: Clock, citations: Citations
+) -> ItemPages:
     """Return the pages of an archive."""
     pages = Pages(settings.name, settings.address, lambda: urls.persistent_base)
-    return ItemPages(pages, urls, clock)
+    return ItemPages(pages, urls, clock, citations)
 
 
 def build_landing(settings: ArchiveSettings, catalogue: Catalogue) -> LandingPages:

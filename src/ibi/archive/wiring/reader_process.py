@@ -90,8 +90,8 @@ def reader_app(instance: ReaderInstance, writer: Forwarder) -> Starlette:
         ClientAddresses(settings.trusted_proxies, "full"), authorizer, tickets.opens
     )
     answering = ReaderService(catalogue, urls.identity, keys, clock, writer)
-    pages = build_pages(settings, urls, clock)
     citations = Citations(settings.name, clock)
+    pages = build_pages(settings, urls, clock, citations)
     metrics = ArchiveMetrics()
     searches = SearchQueue(Search(archive))
     apis = (
