@@ -16,6 +16,7 @@ import pytest
 from ibi.archive.ports.catalogue import (
     Catalogue,
     Deposit,
+    FileTotal,
     HistoryChoice,
     ManifestItem,
     Reservation,
@@ -81,6 +82,19 @@ def everything(catalogue: Catalogue) -> tuple[object, ...]:
 
 
 # --- items and their names ------------------------------------------------------------------------
+
+
+def test_files_are_counted_for_lists_and_for_the_whole(catalogue: Catalogue) -> None:
+    one = put(catalogue, item(1), (file("a", b"12"), file("b", b"345")))
+    none = put(catalogue, item(2))
+    many = tuple(file(f"{number:04}", b"1") for number in range(1001))
+    long = put(catalogue, item(3), many)
+    totals = catalogue.items.file_totals([long, none, one])
+    assert totals[one] == FileTotal(2, 5)
+    assert none not in totals
+    assert (totals[long].count, totals[long].is_cut) == (1000, True)
+    assert catalogue.items.file_totals([]) == {}
+    assert catalogue.items.count_files() == (1003, 1006)
 
 
 def test_an_item_is_found_by_each_of_its_names(catalogue: Catalogue) -> None:

@@ -14,13 +14,20 @@ from babel.messages.catalog import Catalog
 from babel.messages.extract import extract_from_dir
 from babel.messages.pofile import read_po
 
+from ibi.archive.ports.catalogue import FileTotal
+from ibi.archive.ports.search import FACETS, FacetCount
+from ibi.archive.rules.search.query import SearchQuery
+from ibi.archive.rules.search.snippet import Part
+from ibi.archive.search.search import Alternative, SearchResults
 from ibi.archive.web.citations import GENRE_TEXTS, Citations
+from ibi.archive.web.discovery.entries import Entry
+from ibi.archive.web.discovery.overview import Overview
+from ibi.archive.web.discovery.views import BrowseView, HomeView, SearchView
 from ibi.archive.web.pages import FOOTER, NAVIGATION, Pages
 from ibi.archive.web.views import (
     Edition,
     Editions,
     FileListView,
-    HomeView,
     ItemView,
     LimitedView,
     PastAct,
@@ -132,6 +139,64 @@ def pages_of(archive: str) -> Pages:
     return Pages(archive, BASE)
 
 
+def discovery(pages: Pages, word: str) -> dict[str, Callable[[], Page]]:
+    """Return the pages by which items are found, with a word where foreign text comes in."""
+    record = maximal(word).record
+    assert record is not None
+    entry = Entry(
+        item=maximal(word).item,
+        title=(Part(word, is_hit=False), Part(word, is_hit=True)),
+        type=word,
+        year="2013",
+        language="pt",
+        people=record.creators,
+        other_people=2,
+        snippet=(Part(word, is_hit=True), Part(word, is_hit=False)),
+        snippet_language="pt-BR",
+        licence=record.licence,
+        files=FileTotal(2, 2000),
+    )
+    bare = Entry(item=Item(forms=OTHER, readers=("192.0.2.0/24",)), title=())
+    values = (FacetCount(word, 2), FacetCount("other", 1))
+    query = SearchQuery(text=word, filters=(("type", word), ("creator", word)), page=2)
+    results = SearchResults(
+        query=query,
+        items=(),
+        count=80,
+        is_cut=True,
+        facets=dict.fromkeys(FACETS, values),
+        is_whole=False,
+    )
+    none = replace(results, query=query.at(1), count=0, facets={}, is_cut=False)
+    others = (
+        Alternative(query.widened("type"), 2, is_cut=False, widened="type"),
+        Alternative(query.with_text(word), 1, is_cut=True),
+    )
+    overview = Overview(
+        items=2, files=3, size=4, values=dict.fromkeys(FACETS, 200), first_year="1999"
+    )
+    here = f"/search?q={word}&lang=pt"
+    return {
+        "full home": lambda: pages.home(
+            HomeView(service=OTHER, recent=(entry, bare), overview=overview), ENGLISH, "/?lang=en"
+        ),
+        "search": lambda: pages.search(
+            SearchView(results=results, entries=(entry, bare)), PORTUGUESE, here
+        ),
+        "nothing found": lambda: pages.search(
+            SearchView(results=none, entries=(), alternatives=others, elsewhere=BASE), ENGLISH, here
+        ),
+        "browse": lambda: pages.browse(
+            BrowseView(values={"type": values}, overview=overview), ENGLISH, here
+        ),
+        "browse by creator": lambda: pages.browse(
+            BrowseView(facet="creator", values={"creator": values}, after=word, next_after=word),
+            PORTUGUESE,
+            here,
+        ),
+    }
+
+
 def several(word: str = "palavra") -> dict[str, Callable[[], Page]]:
     """Return all pages, in all shapes, with a word where foreign text comes in."""
     stone = Tombstone(NOVEMBER, word, word, OTHER)
@@ -169,7 +234,8 @@ def several(word: str = "palavra") -> dict[str, Callable[[], Page]]:
         "bare tombstone": lambda: pages.tombstone(
             TombstoneView(forms=OTHER, tombstone=Tombstone(NOVEMBER, "", "")), ENGLISH
         ),
-        "home": lambda: pages.home(HomeView(items=1, service=OTHER), PORTUGUESE, "/"),
+        "home": lambda: pages.home(HomeView(service=OTHER), PORTUGUESE, "/"),
+        **discovery(pages, word),
     }
     for status in (400, 401, 403, 404, 406, 410, 429, 500, 503):
         problem = ProblemView(status=status, title=word, detail=word, retry_after=status % 2)
@@ -179,16 +245,18 @@ def several(word: str = "palavra") -> dict[str, Callable[[], Page]]:
 
 VOID = {"meta", "link", "br", "img", "hr", "wbr", "input"}
 KNOWN = VOID | {
-    *("html", "head", "title", "body", "header", "nav", "main", "footer", "section", "h1", "h2"),
+    *("html", "head", "title", "body", "header", "nav", "main", "footer", "section"),
+    *("h1", "h2", "h3"),
     *("p", "a", "span", "ul", "li", "dl", "dt", "dd", "cite", "time", "data", "code", "div"),
     *("table", "thead", "tbody", "tr", "th", "td", "script", "button", "form", "b", "ol"),
     *("aside", "details", "summary", "noscript", "label", "fieldset", "legend", "i"),
+    *("select", "option", "mark"),
     *("svg", "path", "circle", "rect", "ellipse", "g"),
 }
 INSIDE = {
     "li": {"ul", "ol"},
-    "dt": {"dl"},
-    "dd": {"dl"},
+    "dt": {"dl", "div"},
+    "dd": {"dl", "div"},
     "thead": {"table"},
     "tbody": {"table"},
     "tr": {"thead", "tbody"},
@@ -203,7 +271,7 @@ INSIDE = {
 ONLY = {
     "ul": {"li"},
     "ol": {"li"},
-    "dl": {"dt", "dd"},
+    "dl": {"dt", "dd", "div"},
     "table": {"thead", "tbody"},
     "tr": {"th", "td"},
 }
@@ -388,15 +456,15 @@ def test_pages_need_nothing_that_their_policy_forbids() -> None:
     ],
 )
 def test_the_reader_chooses_the_language(accepted: str, chosen: str, language: str) -> None:
-    page = PAGES.home(HomeView(items=2), preference_of(accepted, chosen))
+    page = PAGES.home(HomeView(), preference_of(accepted, chosen))
     assert page.language == language
     assert f'<html lang="{language}">' in page.html
-    assert ("Ele guarda 2 itens." in page.html) == language.startswith("pt")
-    assert ("It keeps 2 items." in page.html) == (language == "en")
+    assert ("Itens recentes" in page.html) == language.startswith("pt")
+    assert ("Recent items" in page.html) == (language == "en")
 
 
 def test_pages_link_to_themselves_in_the_other_language() -> None:
-    page = PAGES.home(HomeView(items=2), ENGLISH, "/col/a?x=1&lang=en&y=%2F")
+    page = PAGES.home(HomeView(), ENGLISH, "/col/a?x=1&lang=en&y=%2F")
     expected = {code: f"{BASE}/col/a?x=1&y=/&lang={code}" for code in ("en", "pt")}
     document = Document(page)
     for tag in ("a", "link"):

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlencode
 
+import feedparser
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from lxml import etree
 
 from tests.support.clients.http import Answer
 from tests.support.servers.archive import ArchiveServer
@@ -129,6 +132,119 @@ def test_the_list_of_items_is_public_without_facts_for_the_administration(shelf:
     assert wrong.status == 401
 
 
+def page(shelf: Shelf, path: str, **headers: str) -> str:
+    """Return the text of a page."""
+    answer = shelf.archive.get(path, **headers)
+    assert answer.status == 200, answer.body
+    return answer.body.decode()
+
+
+def test_readers_search_and_narrow_by_links(shelf: Shelf) -> None:
+    text = page(shelf, "/search?q=fonseca")
+    assert "2 items" in text
+    assert 'href="/search?q=fonseca&amp;year=2008"' in text
+    assert 'content="noindex, follow"' in text
+    narrowed = page(shelf, "/search?q=fonseca&year=2008&sort=title")
+    assert "1 item</h2>" in narrowed
+    assert "Studies of deforestation" in narrowed
+    assert "Mata Atl" not in narrowed
+    assert 'class="tag" href="/search?q=fonseca&amp;sort=title"' in narrowed
+    assert '<option value="title" selected>' in narrowed
+
+
+def test_results_show_the_words_and_lead_to_the_item(shelf: Shelf) -> None:
+    text = page(shelf, "/search?q=relatorio+CBERS&lang=pt")
+    assert "<mark>Relatórios</mark> da Mata Atlântica" in text
+    assert "satélite <mark>CBERS</mark>-<mark>4A</mark>" not in text  # only what was asked for
+    assert "satélite <mark>CBERS</mark>-4A &amp; estações" in text
+    [link] = re.findall(r'<h3><a href="([^"]*)"', text)
+    assert link == f"/{shelf.report['ibip']}:?lang=pt"
+    landed = shelf.archive.get(link)
+    assert landed.status == 302
+    assert landed.headers["location"].endswith("?lang=pt")
+
+
+def test_a_pasted_label_leads_to_the_item(shelf: Shelf) -> None:
+    for text in (shelf.study["rep"], shelf.study["ibip"], f" ibi:{shelf.study['ibip']} "):
+        found = shelf.archive.get(f"/search?{urlencode({'q': text})}")
+        assert (found.status, found.headers["location"]) == (302, f"/{shelf.study['ibip']}:")
+    assert "No item has all of these words" in page(shelf, "/search?q=8JMKD3MGP7W/3EPGUE5")
+
+
+def test_a_search_without_hits_offers_others(shelf: Shelf) -> None:
+    text = page(shelf, "/search?q=fonseca+zebra&type=Report")
+    assert "No item has all of these words and filters" in text
+    assert 'href="/search?q=fonseca&amp;type=Report"' in text
+    text = page(shelf, "/search?q=deforestation&type=Report", **{"accept-language": "pt-BR"})
+    assert "Nenhum item" in text
+    assert 'class="tag" href="/search?q=deforestation"' in text
+
+
+def test_the_front_page_shows_recent_items_and_numbers(shelf: Shelf) -> None:
+    text = page(shelf, "/")
+    assert 'action="/search"' in text
+    assert "Studies of deforestation" in text
+    assert re.search(r"<dt>items</dt><dd>\d+</dd>", text)
+    assert 'rel="alternate" type="application/atom+xml"' in text
+    assert '<input type="search"' in page(shelf, f"/col/{shelf.study['metadata']['rep']}/doc/")
+
+
+def test_readers_browse_by_facets(shelf: Shelf) -> None:
+    text = page(shelf, "/browse")
+    assert 'href="/search?year=2008"' in text
+    names = page(shelf, "/browse?by=creator")
+    assert names.index("Burnings Programme") < names.index("Fonseca, Inês")
+    assert 'href="/search?creator=Fonseca%2C+In%C3%AAs"' in names
+    after = page(shelf, "/browse?by=creator&after=C")
+    assert "Burnings" not in after
+    assert "Fonseca, Inês" in after
+    years = page(shelf, "/browse?by=year&lang=pt")
+    assert years.index(">2013<") < years.index(">2008<")
+    assert 'href="/search?year=2013&amp;lang=pt"' in years
+
+
+def test_a_feed_reader_follows_a_search(shelf: Shelf) -> None:
+    answer = shelf.archive.get("/feed.atom?q=fonseca&page=3&sort=title")
+    assert answer.headers["content-type"] == "application/atom+xml"
+    feed = feedparser.parse(answer.body)
+    assert not feed.bozo, feed.bozo_exception
+    assert feed.version == "atom10"
+    assert feed.feed.id.endswith("/feed.atom?q=fonseca")
+    assert [link.rel for link in feed.feed.links] == ["self", "alternate"]
+    assert [entry.title for entry in feed.entries] == [
+        "Studies of deforestation",
+        "Relatórios da Mata Atlântica",
+    ]
+    study, report = feed.entries
+    assert report.id == f"ibi:{shelf.report['rep']}"
+    assert report.link == f"{shelf.report['persistent_url']}:"
+    assert report.summary == "Imagens do satélite CBERS-4A & estações de campo."
+    assert [author.name for author in study.authors] == ["Fonseca, Inês", "Burnings Programme"]
+    assert [tag.term for tag in study.tags] == ["Data set"]
+    assert feed.feed.updated_parsed >= report.updated_parsed
+    assert len(feedparser.parse(shelf.archive.get("/feed.atom").body).entries) >= 4
+
+
+def test_a_feed_is_not_sent_twice(shelf: Shelf) -> None:
+    first = shelf.archive.get("/feed.atom?q=fonseca")
+    for condition in (
+        {"if-none-match": first.headers["etag"]},
+        {"if-modified-since": first.headers["last-modified"]},
+    ):
+        assert shelf.archive.get("/feed.atom?q=fonseca", **condition).status == 304
+    assert shelf.archive.get("/feed.atom?q=fonseca", **{"if-none-match": '"x"'}).status == 200
+
+
+def test_what_is_foreign_stays_text_on_pages_and_in_feeds(shelf: Shelf) -> None:
+    for path in ("/", "/search?q=report", "/browse?by=creator", "/browse?by=type"):
+        assert "<script>alert" not in page(shelf, path)
+        assert "<img src=x" not in page(shelf, path)
+    feed = feedparser.parse(shelf.archive.get("/feed.atom?q=forest").body)
+    [hostile] = [entry for entry in feed.entries if "report" in entry.title]
+    assert hostile.title_detail.type == "text/plain"
+    assert hostile.title == "<script>alert(1)</script> report"
+
+
 def _ask(shelf: Shelf, path: str, pairs: dict[str, str]) -> Answer:
     query = "&".join(
         f"{name}={quote(value, errors='surrogatepass')}" for name, value in pairs.items()
@@ -146,3 +262,8 @@ WORDS = st.text() | st.text(alphabet="\"*-()':&|!<>^{}~=\\ aAND NEAR")
 @given(st.dictionaries(NAMES, WORDS, min_size=1))
 def test_any_text_is_a_search(shelf: Shelf, pairs: dict[str, str]) -> None:
     assert _ask(shelf, "/api/v1/search", pairs).status == 200
+    assert _ask(shelf, "/search", pairs).status in {200, 302}
+    assert _ask(shelf, "/browse", {"by": "creator", "after": pairs.get("q", "")}).status == 200
+    feed = _ask(shelf, "/feed.atom", pairs)
+    assert feed.status == 200
+    etree.fromstring(feed.body, etree.XMLParser(resolve_entities=False))

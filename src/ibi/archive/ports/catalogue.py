@@ -88,6 +88,17 @@ class ManifestItem:
 
 
 @dataclass(frozen=True, slots=True)
+class FileTotal:
+    """The number and size of the files of an item; of a part of them, if it has very many."""
+
+    count: int
+    size: int
+    """Bytes."""
+    is_cut: bool = False
+    """Whether the item has more files than were counted."""
+
+
+@dataclass(frozen=True, slots=True)
 class Deposit:
     """A deposit of files, to a new item or to an existing one."""
 
@@ -170,12 +181,20 @@ class Items(Protocol):
         """Return the number of items of data that are not deleted."""
         ...
 
+    def count_files(self) -> tuple[int, int]:
+        """Return the number of all files, and the sum of their sizes in bytes."""
+        ...
+
     def file(self, item: int, path: str) -> File | None:
         """Return one file."""
         ...
 
     def files(self, item: int, after: str = "", limit: int = 0) -> list[File]:
         """Return files with paths after `after`, in order; all of them if `limit` is 0."""
+        ...
+
+    def file_totals(self, items: Sequence[int]) -> dict[int, FileTotal]:
+        """Return number and size of the files of items that have any; at most 100 are asked for."""
         ...
 
     def apply(self, change: Change, decide: Callable[[Change], None]) -> None:

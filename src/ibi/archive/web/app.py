@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from starlette.applications import Starlette
+from starlette.routing import Route
 
 from ibi.archive.housekeeping import Housekeeping
 from ibi.archive.web.access_counter import AccessCounter
 from ibi.archive.web.api.operations import OPERATIONS
 from ibi.archive.web.item_pages import ItemPages
 from ibi.archive.web.metrics import ArchiveMetrics, share_metrics
-from ibi.archive.web.public_routes import PublicRoutes
 from ibi.foundation.web.authorization import Authorizer
 from ibi.foundation.web.base_app import application
 from ibi.foundation.web.operations import routes_of
@@ -65,11 +65,14 @@ def archive_application(  # noqa: PLR0913, PLR0917  # its parts
     apis: Sequence[object],
     authorizer: Authorizer,
     running: Running,
-    reading: PublicRoutes,
+    reading: Sequence[Route],
     pages: ItemPages,
     metrics: ArchiveMetrics,
 ) -> Starlette:
-    """Return the application of an archive; `apis` have the handlers of its operations."""
+    """Return the application of an archive; `apis` have the handlers of its operations.
+
+    `reading` are its public routes, the last of which matches every path.
+    """
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
@@ -82,7 +85,7 @@ def archive_application(  # noqa: PLR0913, PLR0917  # its parts
     routes = [
         Branch(_API, [route for route in operations if route.path.startswith(_API)]),
         *(route for route in operations if not route.path.startswith(_API)),
-        *reading.routes,
+        *reading,
     ]
     app = application(routes, lifespan, pages.problem, metrics.observe)
     share_metrics(app, metrics)

@@ -23,7 +23,6 @@ from ibi.archive.web.views import (
     FIRST_FILES,
     MOST_FILES,
     FileListView,
-    HomeView,
     ItemView,
     LimitedView,
     RefusedListView,
@@ -68,11 +67,6 @@ class ItemPages:
         self._urls = urls
         self._clock = clock
         self._citations = citations
-
-    def home(self, items: int, service: Forms, request: Request) -> Response:
-        """Return the front page."""
-        view = HomeView(items=items, service=service)
-        return page_response(self._pages.home(view, preference(request), here(request)))
 
     async def item(
         self, look: ItemWithMetadata, context: ItemContext, request: Request

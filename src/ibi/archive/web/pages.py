@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from ibi.archive.web.discovery.views import BrowseView, HomeView, SearchView
 from ibi.archive.web.media_types import is_shown, media_type_of, short_name
 from ibi.archive.web.printed_label import check_character_of, qr_code
 from ibi.archive.web.views import (
     FileListView,
-    HomeView,
     ItemView,
     LimitedView,
     RefusedListView,
@@ -23,11 +23,11 @@ from ibi.metadata import licence, orcid
 from ibi.metadata.dublin_core import elements
 from ibi.metadata.formats import FORMATS
 
-NAVIGATION: Final[tuple[Entry, ...]] = ()
+NAVIGATION: Final = (Entry("/browse", "Browse"),)
 """The main pages of an archive, in the masthead of every page."""
 FOOTER: Final = (Entry("/openapi.json", "API"),)
-SEARCH: Final = ""
-"""The path of the search; empty while there is none."""
+SEARCH: Final = "/search"
+"""The path of the search, which every page has a field for."""
 
 
 class Pages:
@@ -87,6 +87,14 @@ class Pages:
     def home(self, view: HomeView, preference: LanguagePreference, here: str = "") -> Page:
         """Return the front page."""
         return self._page("home.html", view, preference, here)
+
+    def search(self, view: SearchView, preference: LanguagePreference, here: str = "") -> Page:
+        """Return a page of the results of a search."""
+        return self._page("search.html", view, preference, here)
+
+    def browse(self, view: BrowseView, preference: LanguagePreference, here: str = "") -> Page:
+        """Return a page of the values by which items are found."""
+        return self._page("browse.html", view, preference, here)
 
     def problem(self, view: ProblemView, preference: LanguagePreference, here: str = "") -> Page:
         """Return the page of an error, with advice."""

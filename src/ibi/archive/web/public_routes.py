@@ -19,7 +19,6 @@ from ibi.archive.rules.file_path import check_path
 from ibi.archive.rules.item_languages import translated
 from ibi.archive.web.file_chunks import afar
 from ibi.archive.web.file_delivery import Content, deliver
-from ibi.archive.web.holding_count import ItemCount
 from ibi.archive.web.item_context import ItemContexts
 from ibi.archive.web.item_pages import ItemPages
 from ibi.archive.web.landing import VARY, LandingPages, comes_from_elsewhere, navigates
@@ -122,14 +121,12 @@ class PublicRoutes:
         self._items = archive.catalogue.items
         self._contexts = ItemContexts(archive)
         self._is_quick = archive.catalogue.quick
-        self._count = ItemCount(archive.catalogue.items, archive.clock)
         self._service_paths = {f"/{label.spelling}".encode() for label in urls.identity.service}
 
     @property
     def routes(self) -> list[Route]:
-        """The routes; the last one matches every other path."""
+        """The routes; the last one matches every path."""
         return [
-            Route("/", self.home),
             *static_routes(),
             Route("/col/{rest:path}", self.file),
             Route("/displaydoccontent.cgi/{rest:path}", self.file_list),
@@ -140,11 +137,6 @@ class PublicRoutes:
     async def _look(self, read: Callable[[], T]) -> T:
         """Read from the catalogue: directly if that is quick, otherwise in a thread."""
         return read() if self._is_quick else await asyncio.to_thread(read)
-
-    async def home(self, request: Request) -> Response:
-        """Answer with the front page."""
-        count = await self._count.count()
-        return self._pages.home(count, self._urls.identity.service, request)
 
     async def file(self, request: Request) -> Response:
         """Deliver a file of an item, the page that describes one, or a manifest."""

@@ -15,7 +15,7 @@ from typing import Final, NoReturn
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Match
+from starlette.routing import BaseRoute, Match, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ibi.archive.ports.catalogue import Catalogue
@@ -26,7 +26,6 @@ from ibi.archive.web.app import THREADS
 from ibi.archive.web.item_pages import ItemPages
 from ibi.archive.web.metrics import ArchiveMetrics, share_metrics
 from ibi.archive.web.protocol import ArchiveService
-from ibi.archive.web.public_routes import PublicRoutes
 from ibi.foundation.web.authorization import Authorizer
 from ibi.foundation.web.base_app import application
 from ibi.foundation.web.operations import routes_of
@@ -109,11 +108,14 @@ def reader_application(  # noqa: PLR0913, PLR0917  # its parts
     writer: ASGIApp,
     apis: Sequence[object],
     authorizer: Authorizer,
-    reading: PublicRoutes,
+    reading: Sequence[Route],
     pages: ItemPages,
     metrics: ArchiveMetrics,
 ) -> Starlette:
-    """Return the application of a reader; `apis` have the handlers of its operations."""
+    """Return the application of a reader; `apis` have the handlers of its operations.
+
+    `reading` are its public routes, the last of which matches every path.
+    """
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
@@ -125,7 +127,7 @@ def reader_application(  # noqa: PLR0913, PLR0917  # its parts
     routes = [
         WriterRoute(writer),
         *routes_of(operations, apis, authorizer),
-        *reading.routes,
+        *reading,
     ]
     app = application(routes, lifespan, pages.problem, metrics.observe)
     share_metrics(app, metrics)

@@ -194,12 +194,3 @@ class TombstoneView:
     title: str = ""
     metadata: Forms | None = None
     """The metadata of the item, if they are still here."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HomeView:
-    """The front page of the archive."""
-
-    items: int
-    service: Forms | None = None
-    """The archive service itself."""

@@ -28,6 +28,7 @@ from ibi.archive.web.api.messages import ArchiveAnswer, Labels
 from ibi.archive.web.api.search import SearchQueue
 from ibi.archive.web.app import Running, archive_application
 from ibi.archive.web.citations import Citations
+from ibi.archive.web.discovery.routes import DiscoveryRoutes
 from ibi.archive.web.item_pages import ItemPages
 from ibi.archive.web.landing import LandingPages
 from ibi.archive.web.metrics import ArchiveMetrics, archive_status
@@ -103,7 +104,8 @@ def archive_app(instance: Instance) -> tuple[Starlette, Announcer]:
     metrics.watch_copies(copies)
     secret = catalogue.settings.keep("urlkeys", secrets.token_hex(32))
     answering = ArchiveService(catalogue, urls.identity, UrlKeys(bytes.fromhex(secret)), clock)
-    pages = build_pages(settings, urls, clock, citations)
+    templates = build_pages(settings, urls)
+    pages = ItemPages(templates, urls, clock, citations)
     readers = ReaderAccess(
         ClientAddresses(settings.trusted_proxies, "full"), authorizer, transfers.is_ticket
     )
@@ -111,9 +113,17 @@ def archive_app(instance: Instance) -> tuple[Starlette, Announcer]:
         (*_apis(capabilities), _status(instance, metrics)),
         authorizer,
         _running(answering, capabilities),
-        PublicRoutes(
-            instance.archive, answering, urls, pages, readers, build_landing(settings, catalogue)
-        ),
+        [
+            *DiscoveryRoutes(instance.archive, settings.name, searches, urls, templates).routes,
+            *PublicRoutes(
+                instance.archive,
+                answering,
+                urls,
+                pages,
+                readers,
+                build_landing(settings, catalogue),
+            ).routes,
+        ],
         pages,
         metrics,
     )
@@ -144,12 +154,9 @@ def build_authorizer(
     return Authorizer(Authenticator(tokens, clock), limits)
 
 
-def build_pages(
-    settings: ArchiveSettings, urls: ArchiveUrls, clock: Clock, citations: Citations
-) -> ItemPages:
+def build_pages(settings: ArchiveSettings, urls: ArchiveUrls) -> Pages:
     """Return the pages of an archive."""
-    pages = Pages(settings.name, settings.address, lambda: urls.persistent_base)
-    return ItemPages(pages, urls, clock, citations)
+    return Pages(settings.name, settings.address, lambda: urls.persistent_base)
 
 
 def build_landing(settings: ArchiveSettings, catalogue: Catalogue) -> LandingPages:

@@ -23,7 +23,9 @@ from ibi.archive.web.api.items import ItemsApi
 from ibi.archive.web.api.search import SearchApi, SearchQueue
 from ibi.archive.web.citations import Citations
 from ibi.archive.web.digest import DigestEndpoint
+from ibi.archive.web.discovery.routes import DiscoveryRoutes
 from ibi.archive.web.forwarding import Forwarder
+from ibi.archive.web.item_pages import ItemPages
 from ibi.archive.web.metrics import ArchiveMetrics, archive_status
 from ibi.archive.web.public_routes import PublicRoutes
 from ibi.archive.web.reader_access import ReaderAccess
@@ -91,7 +93,8 @@ def reader_app(instance: ReaderInstance, writer: Forwarder) -> Starlette:
     )
     answering = ReaderService(catalogue, urls.identity, keys, clock, writer)
     citations = Citations(settings.name, clock)
-    pages = build_pages(settings, urls, clock, citations)
+    templates = build_pages(settings, urls)
+    pages = ItemPages(templates, urls, clock, citations)
     metrics = ArchiveMetrics()
     searches = SearchQueue(Search(archive))
     apis = (
@@ -106,5 +109,8 @@ def reader_app(instance: ReaderInstance, writer: Forwarder) -> Starlette:
         ),
     )
     landing = build_landing(settings, catalogue)
-    reading = PublicRoutes(archive, answering, urls, pages, readers, landing)
+    reading = [
+        *DiscoveryRoutes(archive, settings.name, searches, urls, templates).routes,
+        *PublicRoutes(archive, answering, urls, pages, readers, landing).routes,
+    ]
     return reader_application(writer, apis, authorizer, reading, pages, metrics)

@@ -14,6 +14,7 @@ _LINES: Final = {
     "data": '<ellipse cx="8" cy="3.8" rx="5" ry="2"/><path d="M3 3.8v8.4c0 1.1 2.2 2 5 2s5-.9 '
     '5-2V3.8M3 8c0 1.1 2.2 2 5 2s5-.9 5-2"/>',
     "download": '<path d="M8 2v8M4.8 7 8 10.2 11.2 7M2.5 13.5h11"/>',
+    "feed": '<path d="M3 13h.01M3 8.5A4.5 4.5 0 0 1 7.5 13M3 4a9 9 0 0 1 9 9"/>',
     "find": '<circle cx="7" cy="7" r="4.5"/><path d="m10.5 10.5 3.5 3.5"/>',
     "folder": '<path d="M2 4.5v8h12v-7H8L6.5 3.5H2z"/>',
     "image": '<rect x="2" y="3" width="12" height="10" rx="1"/>'
@@ -22,6 +23,7 @@ _LINES: Final = {
     "open": '<path d="M9.5 2.5h4v4M13.5 2.5l-6 6M6.5 3.5h-3v9h9v-3"/>',
     "orcid": '<circle cx="8" cy="8" r="6.5"/>'
     '<path d="M5.8 6.5V11M5.8 4.6v.01M8 11V6.5h1.5a2.2 2.2 0 0 1 0 4.5z"/>',
+    "remove": '<path d="m4 4 8 8M12 4l-8 8"/>',
     "sound": '<path d="M2.5 6v4h2.5l3.5 3V3L5 6zM11 5.5a3.5 3.5 0 0 1 0 5"/>',
     "text": '<path d="M4 1.5h5.5L12.5 5v9.5H4zM9.5 1.5V5h3M6 8h4.5M6 11h4.5"/>',
     "thesis": '<path d="m1.5 6 6.5-3 6.5 3L8 9zM4.5 7.5v3.8c1.9 1.6 5.1 1.6 7 0V7.5M14.5 6v4"/>',

@@ -81,6 +81,10 @@ class Links:
         pair = f"{'&' if '?' in path else '?'}{LANGUAGE}={chosen}" if chosen else ""
         return f"{self.root}{path}{pair}"
 
+    def item(self, forms: Forms, here: str) -> str:
+        """Return the page of an item of this site, in the language chosen for this one."""
+        return self.own(f"/{quote(forms.short.spelling, '/@')}:", here)
+
     def after(self, here: str, path: str) -> str:
         """Return the page of the list of files that continues after a file."""
         return self._changed(here, after=path)

@@ -66,7 +66,8 @@ class SearchQuery:
             pairs["sort"] = self.order
         if self.page > 1:
             pairs["page"] = str(self.page)
-        return urlencode({name: value for name, value in pairs.items() if value})
+        given = {name: value for name, value in pairs.items() if value}
+        return urlencode(given, errors="replace")
 
     def narrowed(self, facet: Facet, value: str) -> SearchQuery:
         """Return the search with a filter in the place of any other of that facet."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
-from ibi.archive.ports.catalogue import ManifestItem, StoredChange, StoredItem
+from ibi.archive.ports.catalogue import FileTotal, ManifestItem, StoredChange, StoredItem
 from ibi.archive.rules.manifest import document, read_document
 from ibi.archive.storage.catalogue.digest_log import names_of, note_names
 from ibi.archive.storage.catalogue.history import write_entry
@@ -21,6 +21,9 @@ from ibi.model.item import File, Item
 _HELD = "SELECT i.id, i.version, i.document FROM archive_item i"
 _LAST = 2**63 - 1
 _FILE = "SELECT path, size, sha256, sha512, modified, media_type FROM archive_file"
+
+_MOST_COUNTED: Final = 1000
+"""Files of one item that are counted for a list of items."""
 
 
 class SqlItems:
@@ -80,6 +83,13 @@ class SqlItems:
         )
         return int(count)
 
+    def count_files(self) -> tuple[int, int]:
+        """Return the number of all files, and the sum of their sizes in bytes."""
+        [(count, size)] = self._read(
+            "SELECT count(*), CAST(COALESCE(sum(size), 0) AS BIGINT) FROM archive_file"
+        )
+        return int(count), int(size)
+
     def file(self, item: int, path: str) -> File | None:
         """Return one file."""
         if not is_storable(path):
@@ -96,6 +106,23 @@ class SqlItems:
             limit or 2**31,
         )
         return [File(*row) for row in rows]
+
+    def file_totals(self, items: Sequence[int]) -> dict[int, FileTotal]:
+        """Return number and size of the files of items that have any."""
+        if not items:
+            return {}
+        counts = " UNION ALL ".join(
+            f"SELECT CAST(${place} AS BIGINT), count(*), sum(size) FROM "  # noqa: S608  # numbers
+            f"(SELECT size FROM archive_file WHERE item = ${place} ORDER BY path "
+            f"LIMIT {_MOST_COUNTED + 1}) AS t{place}"
+            for place in range(1, len(items) + 1)
+        )
+        rows = self._read(counts, *items)
+        return {
+            int(item): FileTotal(min(count, _MOST_COUNTED), int(size), count > _MOST_COUNTED)
+            for item, count, size in rows
+            if count
+        }
 
     def apply(self, change: Change, decide: Callable[[Change], None]) -> None:
         """Write a change in one transaction, whose last step is `decide`."""

@@ -12,11 +12,11 @@ import msgspec
 from starlette.responses import Response
 
 from ibi.archive.archive import Archive
+from ibi.archive.ports.catalogue import Items
 from ibi.archive.resolver_links.announcer import Announcer, Links
 from ibi.archive.rules.announcement import Link, new_registration_key, resolver_address
 from ibi.archive.web.api import messages
 from ibi.archive.web.api import responses as answers
-from ibi.archive.web.holding_count import ItemCount
 from ibi.archive.web.urls import ArchiveUrls
 from ibi.foundation.web.json_response import json_answer
 from ibi.foundation.web.operations import AuthorizedRequest
@@ -24,10 +24,34 @@ from ibi.foundation.web.request_body import number_of
 from ibi.foundation.web.tokens_api import NoteToken
 from ibi.identifier.label import parse
 from ibi.model.archive_record import RegistrationKey
+from ibi.model.clock import SECOND, Clock
 from ibi.wire.requests import DEFAULT_SERVICE
 
 _MAX_PAGE: Final = 1000
 """Reservations of one page at most."""
+_STALE: Final = 60 * SECOND
+"""The time between two counts of the items."""
+
+
+class _ItemCount:
+    """Counts items at most once a minute, however often it is called."""
+
+    def __init__(self, items: Items, clock: Clock) -> None:
+        """Count the items of a catalogue."""
+        self._items = items
+        self._clock = clock
+        self._counting = asyncio.Lock()
+        self._counted_at: int | None = None
+        self._count = 0
+
+    async def count(self) -> int:
+        """Return the number of items of data that are not deleted."""
+        async with self._counting:
+            now = self._clock.uptime()
+            if self._counted_at is None or now - self._counted_at > _STALE:
+                self._count = await asyncio.to_thread(self._items.count)
+                self._counted_at = now
+            return self._count
 
 
 class AdministrationApi:
@@ -49,7 +73,7 @@ class AdministrationApi:
         self._announcer = announcer
         self._about = about
         self._check_linkable = check_linkable
-        self._count = ItemCount(archive.catalogue.items, archive.clock)
+        self._count = _ItemCount(archive.catalogue.items, archive.clock)
 
     async def about(self, _: AuthorizedRequest) -> Response:
         """Answer with facts about the archive."""

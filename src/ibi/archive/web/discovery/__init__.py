@@ -1,0 +1,1 @@
+"""Pages and feeds by which readers find items: home, search, browse, collections."""

@@ -1,0 +1,71 @@
+"""The search page of an archive, at stable URLs; a label that is searched for leads to its item."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from ibi.archive.archive import Archive
+from ibi.archive.rules.search.query import SearchQuery
+from ibi.archive.rules.search.snippet import Highlighter
+from ibi.archive.search.search import Search
+from ibi.archive.web.api.search import SearchQueue
+from ibi.archive.web.discovery.entries import Entries
+from ibi.archive.web.discovery.views import SearchView
+from ibi.archive.web.page_response import here, page_response, preference
+from ibi.archive.web.pages import Pages
+from ibi.archive.web.urls import ArchiveUrls
+from ibi.errors import ReadingError
+from ibi.foundation.pages.links import Links
+from ibi.identifier.language_preference import LanguagePreference
+from ibi.identifier.persistent_url import PersistentUrl
+
+
+class SearchPage:
+    """Answers searches of readers."""
+
+    def __init__(
+        self, archive: Archive, searches: SearchQueue, urls: ArchiveUrls, pages: Pages
+    ) -> None:
+        """Search an archive."""
+        self._items = archive.catalogue.items
+        self._entries = Entries(archive)
+        self._searches = searches
+        self._urls = urls
+        self._links = Links(urls.base)
+        self._pages = pages
+
+    async def answer(self, request: Request) -> Response:
+        """Answer with a page of results, or redirect to the item whose label was searched for."""
+        query = SearchQuery.parse(request.query_params)
+        wanted = preference(request)
+
+        def work(search: Search) -> SearchView | str:
+            return self._item_address(query, here(request)) or self._view(search, query, wanted)
+
+        found = await self._searches.run(work)
+        if isinstance(found, str):
+            headers = {"Location": found, "Cache-Control": "no-store"}
+            return Response(status_code=HTTPStatus.FOUND, headers=headers)
+        return page_response(self._pages.search(found, wanted, here(request)))
+
+    def _item_address(self, query: SearchQuery, place: str) -> str:
+        """Return the page of the item whose label the text is; empty for other texts."""
+        try:
+            label = PersistentUrl.parse(query.text).label
+        except ReadingError:
+            return ""
+        held = self._items.find(label.canonical)
+        return "" if held is None else self._links.item(held.item.forms, place)
+
+    def _view(self, search: Search, query: SearchQuery, wanted: LanguagePreference) -> SearchView:
+        results = search.find(query)
+        elsewhere = self._urls.persistent_base
+        return SearchView(
+            results=results,
+            entries=self._entries.of(results.items, wanted, Highlighter(query.clauses)),
+            alternatives=() if results.count else tuple(search.alternatives(query)),
+            elsewhere="" if elsewhere == self._urls.base else elsewhere,
+        )
