@@ -87,9 +87,9 @@ class Plain(jinja2.Environment):
         super().__init__(**{**options, "autoescape": False})
 
 jinja2.Environment = Plain
-from ibi.resolver.web import public_routes
+from ibi.resolver.web import page_responses
 
-public_routes._HEADERS["Content-Security-Policy"] = "img-src *"
+page_responses.PAGE_HEADERS["Content-Security-Policy"] = "img-src *"
 """
 )
 

@@ -22,10 +22,17 @@ from ibi.identifier.language_preference import LanguagePreference
 from ibi.model.archive_record import RegistrationKey
 from ibi.model.registration import ArchiveState, Origin, RegisteredArchive
 from ibi.resolver.ports.store import Challenge
+from ibi.resolver.rules.archive_documents import FoundItem, FoundItems
 from ibi.resolver.web.explanation import Asked, Explanation, Said, as_text
 from ibi.resolver.web.explanation_builder import explain
 from ibi.resolver.web.pages import ResolverPages
 from ibi.resolver.web.pasted_text import Kind, PastedText, what_is
+from ibi.resolver.web.search_views import (
+    NamedArchive,
+    SearchedArchive,
+    SearchedArchives,
+    SearchView,
+)
 from ibi.resolver.web.views import (
     EXAMPLES,
     OUTCOME_TEXTS,
@@ -59,7 +66,7 @@ RESOLVER = "J8LNKB5R7W/3FUQHC5"
 PAGES = ResolverPages("Resolvedor de Teste", BASE)
 ENGLISH, PORTUGUESE = preference_of("en"), preference_of("pt-BR")
 NOW = Instant(1_700_000_000)
-HARMLESS = "palavra"
+HARMLESS = "duas palavras"
 DESCRIPTION = describe(ITEM, now=NOW)
 LANGUAGES = pytest.mark.parametrize("preference", [ENGLISH, PORTUGUESE], ids=["en", "pt"])
 
@@ -80,6 +87,7 @@ def with_word(name: str, word: str) -> Explanation:
     asked = tuple(
         Asked(
             archive=word,
+            name=word if number else "",
             address=word,
             said=said,
             detail=word,
@@ -111,6 +119,23 @@ def registered(word: str) -> tuple[RegisteredArchive, ...]:
     pending = archive(SECOND, word, confirmed=0, administrator=word)
     off = archive(LATER, word, inclusion=None)
     return (*ARCHIVES.values(), archive(FIRST, word), pending, off)
+
+
+def searched(word: str, number: int) -> SearchedArchives:
+    """Return results with a word in every place where text may come in."""
+    item = FoundItem(parse(ITEM), word, (word, word), word[:4], word)
+    bare = FoundItem(parse(ITEM))
+    named = NamedArchive(service=word, address="a.example:81", name=word)
+    unknown = NamedArchive(service=word, address=word)
+    found = FoundItems(3 * number, is_cut=True, items=(item, bare))
+    return SearchedArchives(
+        words=word,
+        count=3 * number,
+        found=(SearchedArchive(archive=named, found=found, page=""),) * number,
+        without=(unknown, named) * number,
+        silent=((unknown, word), (named, "it is down")) * number,
+        not_asked=number,
+    )
 
 
 def with_path(pasted: PastedText, word: str) -> PastedText:
@@ -205,6 +230,15 @@ def several(word: str = HARMLESS) -> dict[str, Callable[[ResolverPages], Page]]:
         home = ResolverHomeView(archives=counted(registered(word)), pasted=pasted)
         views[f"home with {name}"] = lambda pages, view=home: pages.home(  # type: ignore[misc]  # mypy infers no lambda with a default
             view, PORTUGUESE, f"/?q={word}&lang=pt"
+        )
+        found = SearchView(pasted=pasted)
+        views[f"search with {name}"] = lambda pages, view=found: pages.search(  # type: ignore[misc]  # likewise
+            view, ENGLISH, f"/search?q={word}"
+        )
+    for number in range(3):
+        results = SearchView(pasted=given["nonsense"], results=searched(word, number))
+        views[f"search {number}"] = lambda pages, view=results: pages.search(  # type: ignore[misc]  # likewise
+            view, PORTUGUESE, f"/search?q={word}"
         )
     for name in all_outcomes():
         shown = ExplainView(explanation=explained(name), description=DESCRIPTION)
@@ -348,7 +382,7 @@ def test_pages_need_nothing_that_their_policy_forbids() -> None:
         for form in root.iter("form"):
             place = str(form.get("action")).partition("?")[0]
             assert (place, form.get("method")) in {
-                ("/", "get"),
+                ("/search", "get"),
                 ("/register", "post"),
                 ("/register/proof", "post"),
             }
@@ -507,9 +541,9 @@ def test_the_home_page_has_one_labelled_field() -> None:
     root = read(several()["home"](PAGES))
     (field,) = root.iter("input")
     (label,) = root.iter("label")
-    assert (field.get("name"), label.text) == ("q", "Identifier or link")
+    assert (field.get("name"), label.text) == ("q", "Label, link, reference or words")
     links = [str(each.get("href")) for each in root.iter("a")]
-    assert f"/?q={EXAMPLES[0]}" in links
+    assert f"/search?q={EXAMPLES[0]}" in links
     assert "/archives" in links
     current = [each.text for each in root.iter("a") if each.get("aria-current") == "page"]
     assert current == ["Find an item"]
@@ -538,7 +572,7 @@ def test_what_was_pasted_is_opened_and_explained() -> None:
 
 def test_what_may_have_been_meant_is_offered() -> None:
     view = ResolverHomeView(pasted=what_is("8JMKD3MGP7W/3EPGU05", NOW))
-    assert "/?q=8JMKD3MGP7W/3EPGUQ5" in addresses(PAGES.home(view, ENGLISH))
+    assert "/search?q=8JMKD3MGP7W/3EPGUQ5" in addresses(PAGES.home(view, ENGLISH))
 
 
 def test_an_identifier_of_another_system_is_sent_on() -> None:

@@ -543,6 +543,7 @@ def test_robots_are_kept_from_what_is_asked_of_all(world: World) -> None:
         "User-agent: *",
         "Disallow: /api/",
         "Disallow: /explain",
+        "Disallow: /search",
     ]
 
 

@@ -72,6 +72,11 @@ class ArchiveDouble(ProtocolDouble):
         held = () if after else (fingerprint(self.service),)
         return encode(DigestPage("5a" * 16, after, 7, more=False, held=held, notifies=True))
 
+    def document(self, target: str) -> tuple[int, bytes] | None:
+        """Return status and body of a document beside the protocol; None if it has none there."""
+        del target
+        return None
+
     def met(self) -> None:
         """Note a connection."""
         with self._asked:
@@ -155,7 +160,10 @@ class _Handler(ProtocolHandler):
         """Answer, or do what else it was told to."""
         query = self.received()
         digest = self.double.digest
-        if self.double.behaviour == "archive" and digest is not None and _DIGEST in self.path:
+        document = self.double.document(self.path)
+        if self.double.behaviour == "archive" and document is not None:
+            self.answer(document[0], document[1], Content_Type="application/json")
+        elif self.double.behaviour == "archive" and digest is not None and _DIGEST in self.path:
             self.answer(200, digest(query), Content_Type="application/vnd.ibi.digest")
         elif self.double.behaviour == "archive" and self._is_of_another(query):
             self.answer(404, "status.error not-here status.reason {This is another archive.}")

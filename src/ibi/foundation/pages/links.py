@@ -27,6 +27,7 @@ HOME: Final = "/"
 ARCHIVES: Final = "/archives"
 EXPLAIN: Final = "/explain"
 REGISTER: Final = "/register"
+SEARCH: Final = "/search"
 
 
 class Links:
@@ -107,7 +108,7 @@ class ResolverLinks(Links):
 
     def in_language(self, here: str, code: str) -> str:
         """Return the same page in another language; an item only gets the pair meant for it."""
-        is_own = here.partition("?")[0] in {"", HOME, ARCHIVES, EXPLAIN, REGISTER}
+        is_own = here.partition("?")[0] in {"", HOME, ARCHIVES, EXPLAIN, REGISTER, SEARCH}
         return self._changed(here, **{LANGUAGE if is_own else LANGUAGE_OF_ITEM: code})
 
     def open(self, address: str) -> str:
@@ -118,9 +119,13 @@ class ResolverLinks(Links):
         """Return the page that explains how something is resolved."""
         return self.own(f"{EXPLAIN}?url={_quoted(asked)}", here)
 
+    def words(self, text: str, here: str) -> str:
+        """Return the page that searches archives for a text, whatever identifiers it has."""
+        return self.own(f"{SEARCH}?q={_quoted(text)}&words=1", here)
+
     def describe(self, text: str, here: str) -> str:
         """Return the page that describes a text."""
-        return self.own(f"{HOME}?q={_quoted(text)}", here)
+        return self.own(f"{SEARCH}?q={_quoted(text)}", here)
 
 
 def _quoted(text: str, safe: str = "/") -> str:

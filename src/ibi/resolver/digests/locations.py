@@ -101,6 +101,11 @@ class Locations:
         """Return how much of an archive's digest is stored."""
         return self._digests.get(archive)
 
+    def count(self, archive: str) -> int:
+        """Return how many names the digest of an archive lists; 0 if there is none."""
+        digest = self._digests.get(archive)
+        return 0 if digest is None else digest.count
+
     def digests(self) -> tuple[DigestProgress, ...]:
         """Return how much of each digest is stored."""
         return tuple(self._digests.values())

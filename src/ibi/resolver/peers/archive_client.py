@@ -30,7 +30,6 @@ from yarl import URL
 from ibi.errors import IbiError, ProofError
 from ibi.foundation.http_client.ssrf_guard import GuardedResolver, OutboundGuard
 from ibi.identifier.label import Label
-from ibi.identifier.limits import MAX_PORT
 from ibi.model.registration import RegisteredArchive
 from ibi.resolver.peers.bounded_response import (
     BoundedPages,
@@ -46,6 +45,7 @@ from ibi.resolver.peers.bounded_response import (
     words,
 )
 from ibi.resolver.ports.outbound import ArchiveReply, NoReply, Reply
+from ibi.resolver.rules.archive_site import site_of
 from ibi.wire import digest, responses
 from ibi.wire.digest import DigestPage
 from ibi.wire.requests import Acknowledgment, InclusionConfirmationRequest, UrlRequest, encode
@@ -177,12 +177,7 @@ _DIGEST: Final = "api/v1/digest"
 # Pages have slots of their own, so that they do not delay messages.
 _MAX_PAGES: Final = 64
 _PAGES_PER_ARCHIVE: Final = 4
-# RFC 2396, 3.2.2: hostport = host [":" port]. Nothing that hides a host in front of another.
-_HOST_AND_PORT: Final = re.compile(
-    r"(?:[A-Za-z0-9][A-Za-z0-9._-]{0,252}|\[[0-9A-Fa-f:.]{2,45}\])(?::([0-9]{1,5}))?"
-)
 _PATH: Final = re.compile(r"/?([A-Za-z0-9._~@/-]{0,1024})")
-_HTTPS: Final = 443
 
 
 class HttpArchiveClient:
@@ -301,18 +296,12 @@ class HttpArchiveClient:
 
 
 def url_of(address: str, path: str, query: str = "") -> URL:
-    """Return the URL at which an archive is asked; raise ValueError if it is invalid.
-
-    The standard has only http. No server answers http at port 443, so https is used there.
-    """
-    divided = _HOST_AND_PORT.fullmatch(address)
-    within = _PATH.fullmatch(path)
-    port = int(divided[1] or 80) if divided else 0
-    if within is None or not 0 < port <= MAX_PORT:
+    """Return the URL at which an archive is asked; raise ValueError if it is invalid."""
+    site, within = site_of(address), _PATH.fullmatch(path)
+    if within is None or not site:
         raise ValueError(address)
-    scheme = "https" if port == _HTTPS else "http"
     asked = f"?{query}" if query else ""
-    return URL(f"{scheme}://{address}/{within[1]}{asked}", encoded=True)
+    return URL(f"{site}/{within[1]}{asked}", encoded=True)
 
 
 def _url_list(said: Response | None) -> UrlList | None:

@@ -19,6 +19,7 @@ from aiohttp import ClientConnectorError, ClientOSError, ClientResponse
 from aiohttp.client_proto import ResponseHandler
 
 from ibi.resolver.ports.outbound import NO_SLOT
+from ibi.resolver.rules.archive_documents import LARGEST_DOCUMENT
 from ibi.wire.digest import MAX_PAGE
 
 
@@ -123,6 +124,12 @@ class BoundedPages(BoundedResponses):
     most = 2 * MAX_PAGE
 
 
+class BoundedDocuments(BoundedResponses):
+    """Reads documents in JSON, which are longer than messages."""
+
+    most = 2 * LARGEST_DOCUMENT
+
+
 class Message(NamedTuple):
     """A message of the protocol."""
 
@@ -172,8 +179,20 @@ async def page_of(answer: ClientResponse) -> bytes | None:
     return await _body(answer, MAX_PAGE)
 
 
-async def _body(answer: ClientResponse, largest: int) -> bytes:
-    if answer.status != HTTPStatus.OK:
+async def document_of(answer: ClientResponse) -> bytes | None:
+    """Read a document in JSON, also that of a deleted item; None if there is nothing at its path.
+
+    Software without such documents answers with a page, or with a redirect to one.
+    """
+    has_content = answer.status in {HTTPStatus.OK, HTTPStatus.GONE}
+    is_json = "json" in answer.headers.get("Content-Type", "").lower()
+    if answer.status in _NOT_THERE | {HTTPStatus.OK} and not (has_content and is_json):
+        return None
+    return await _body(answer, LARGEST_DOCUMENT, has_content=has_content)
+
+
+async def _body(answer: ClientResponse, largest: int, *, has_content: bool = False) -> bytes:
+    if answer.status != HTTPStatus.OK and not has_content:
         is_refusal = HTTPStatus.BAD_REQUEST <= answer.status < HTTPStatus.INTERNAL_SERVER_ERROR
         raise (RefusalError if is_refusal else NoAnswerError)(f"it answered {answer.status}")
     if answer.headers.get("Content-Encoding", "identity").lower() != "identity":

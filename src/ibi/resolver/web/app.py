@@ -21,6 +21,7 @@ from ibi.resolver.web.metrics import ResolverMetrics
 from ibi.resolver.web.operations import DESCRIPTION, OPERATIONS
 from ibi.resolver.web.public_routes import ResolverPublicRoutes
 from ibi.resolver.web.register_page import RegisterPage
+from ibi.resolver.web.search_page import SearchPage
 
 
 class ResolverApp:
@@ -33,6 +34,7 @@ class ResolverApp:
         apis: Sequence[object],
         authorizer: Authorizer,
         register_page: RegisterPage,
+        search_page: SearchPage,
         reading: ResolverPublicRoutes,
         metrics: ResolverMetrics,
         version: str,
@@ -47,6 +49,7 @@ class ResolverApp:
         self._apis = apis
         self._authorizer = authorizer
         self._register_page = register_page
+        self._search_page = search_page
         self._reading = reading
         self._metrics = metrics
         self._open_conflicts = 0
@@ -62,6 +65,7 @@ class ResolverApp:
         routes = [
             *routes_of(OPERATIONS, (*self._apis, self._reading, self._status), self._authorizer),
             *self._register_page.routes,
+            *self._search_page.routes,
             *self._reading.routes,
         ]
         app = application(routes, self._lifespan, self._reading.problem, self._metrics.observe)

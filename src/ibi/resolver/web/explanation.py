@@ -36,6 +36,8 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
 
     archive: str
     """The label of its service."""
+    name: str = ""
+    """The name that it gives itself; empty if it is not known."""
     address: str
     said: Said
     detail: str = ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from ibi.identifier.persistent_url import PersistentUrl
@@ -37,11 +38,29 @@ from ibi.wire.question import Question
 
 Find: TypeAlias = Callable[[str], RegisteredArchive | None]
 """Returns an archive by its id."""
+NameOf: TypeAlias = Callable[[str], str]
+"""Returns the name that an archive gives itself, by its id; "" if it is not known."""
 NOT_AWAITED: Final = "its answer was not waited for"
 
 
-def explain(resolution: Resolution, find: Find) -> Explanation:
-    """Explain a resolution; `find` returns archives by their ids."""
+@dataclass(frozen=True, slots=True)
+class _Archives:
+    """How archives are found and called."""
+
+    find: Find
+    name_of: NameOf
+
+    def named(self, archive: str) -> tuple[str, str, str]:
+        """Return the label of a service, the name and the address; for a removed one its id."""
+        found = self.find(archive)
+        if found is None:
+            return archive, "", ""
+        return found.service.spelling, self.name_of(archive), found.address
+
+
+def explain(resolution: Resolution, find: Find, name_of: NameOf = lambda _: "") -> Explanation:
+    """Explain a resolution; `find` and `name_of` take the ids of archives."""
+    archives = _Archives(find, name_of)
     outcome = resolution.outcome
     name: DecisionName
     if isinstance(outcome, Chain):
@@ -49,7 +68,7 @@ def explain(resolution: Resolution, find: Find) -> Explanation:
     else:
         name = _NAMES[type(outcome)]
         chain = tuple(step.question.label for step in resolution.steps)
-    steps = tuple(_step(step, find) for step in resolution.steps)
+    steps = tuple(_step(step, archives) for step in resolution.steps)
     return Explanation(
         asked=_short(resolution.question),
         label=resolution.question.label.spelling,
@@ -85,14 +104,14 @@ def _short(question: Question) -> str:
     return wanted.at("")[1:]
 
 
-def _step(step: ResolutionStep, find: Find) -> ExplainedStep:
+def _step(step: ResolutionStep, archives: _Archives) -> ExplainedStep:
     decision, why = _NAMES[type(step.decision)], _why(step.decision)
     verbs = [*map(str, step.question.verbs), *(["GetFileList"] if step.question.file_list else [])]
     return ExplainedStep(
         question=_short(step.question),
         label=step.question.label.spelling,
         verbs=tuple(verbs),
-        asked=tuple(_all_archives(step, find)),
+        asked=tuple(_all_archives(step, archives)),
         decision=decision,
         why=why,
         because=sentence(why or decision),
@@ -109,23 +128,24 @@ def _why(decision: Decision) -> str:
     return UNREAD if decision.is_unread else DOUBTED
 
 
-def _all_archives(step: ResolutionStep, find: Find) -> Iterator[Asked]:
+def _all_archives(step: ResolutionStep, archives: _Archives) -> Iterator[Asked]:
     evidence = step.evidence
     for answer in evidence.answers:
-        yield _answered(answer, step, find)
+        yield _answered(answer, step, archives)
     for silence in evidence.silences:
-        yield _silent(silence, evidence, find)
+        yield _silent(silence, evidence, archives)
     for archive in sorted(evidence.awaited):
-        yield _silent(NoReply(archive, NOT_AWAITED), evidence, find)
+        yield _silent(NoReply(archive, NOT_AWAITED), evidence, archives)
 
 
-def _answered(answer: ArchiveReply, step: ResolutionStep, find: Find) -> Asked:
+def _answered(answer: ArchiveReply, step: ResolutionStep, archives: _Archives) -> Asked:
     said, detail, leads_to = _said(answer, step.question)
     decision = step.decision
     chosen = isinstance(decision, (Redirect, Hop)) and decision.answer.archive == answer.archive
-    name, address = _named(answer.archive, find)
+    service, name, address = archives.named(answer.archive)
     return Asked(
-        archive=name,
+        archive=service,
+        name=name,
         address=address,
         said=said,
         detail=detail,
@@ -156,10 +176,11 @@ def _said(answer: ArchiveReply, question: Question) -> tuple[Said, str, str]:
     return said, choice.related.url, ""
 
 
-def _silent(silence: NoReply, evidence: Evidence, find: Find) -> Asked:
-    name, address = _named(silence.archive, find)
+def _silent(silence: NoReply, evidence: Evidence, archives: _Archives) -> Asked:
+    service, name, address = archives.named(silence.archive)
     return Asked(
-        archive=name,
+        archive=service,
+        name=name,
         address=address,
         said="silent",
         detail=silence.reason,
@@ -176,9 +197,3 @@ def _is_owner(archive: str, evidence: Evidence) -> bool:
 
 def _is_likely(archive: str, evidence: Evidence) -> bool:
     return evidence.asked_first is not None and archive in evidence.asked_first
-
-
-def _named(archive: str, find: Find) -> tuple[str, str]:
-    """Return the label of an archive's service and its address; "" for one removed meanwhile."""
-    found = find(archive)
-    return (found.service.spelling, found.address) if found is not None else (archive, "")

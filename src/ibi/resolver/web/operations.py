@@ -17,6 +17,7 @@ from ibi.resolver.web.explanation import Explanation
 from ibi.resolver.web.public_routes import Resolved, ResolverPublicRoutes
 from ibi.resolver.web.registrations_api import RegistrationsApi
 from ibi.resolver.web.registry_api import RegistryApi
+from ibi.resolver.web.search_page import SearchPage, WordSearchAnswer
 
 DESCRIPTION: Final = ApiDescription(
     "IBI resolver",
@@ -31,6 +32,7 @@ _QUESTION: Final = (
     query("url", "A label, or a persistent URL", required=True),
     query("language", "The language that is preferred: pt, or pt-BR"),
 )
+_WORDS: Final = (query("q", "Words, as the archives search for them", required=True),)
 _ALL: Final = query("all", "Include the settled ones", {"type": "boolean"})
 _MAIL: Final = Body(
     # Any media type is accepted for the message.
@@ -48,6 +50,9 @@ OPERATIONS: Final = (
     Operation("GET", "/api/v1/explain", PUBLIC, ResolverPublicRoutes.api_explain,
         "Explain a resolution: the archives asked, their answers, the hops and the choice",
         answer=Explanation, problems=(400, 429), parameters=_QUESTION),
+    Operation("GET", "/api/v1/search", PUBLIC, SearchPage.api_search,
+        "Search the archives by words; what each of them found",
+        answer=WordSearchAnswer, problems=(400, 429, 503), parameters=_WORDS),
     Operation("GET", "/api/v1/resolver", PUBLIC, RegistryApi.about,
         "Describe the resolver",
         answer=messages.ResolverAnswer),

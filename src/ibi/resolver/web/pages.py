@@ -9,6 +9,8 @@ from ibi.foundation.pages.links import ARCHIVES, HOME, REGISTER, ResolverLinks
 from ibi.foundation.pages.site import Entry, Site
 from ibi.foundation.pages.templates import Page, ProblemView, Templates
 from ibi.identifier.language_preference import LanguagePreference
+from ibi.resolver.rules.archive_site import site_of
+from ibi.resolver.web.search_views import SearchView
 from ibi.resolver.web.views import (
     ArchivesView,
     ChallengeView,
@@ -43,13 +45,17 @@ class ResolverPages:
             "ibi.resolver.web",
             Site(name=name, navigation=NAVIGATION, footer=FOOTER),
             ResolverLinks(base),
-            {"translated_reason": translated_reason},
+            {"translated_reason": translated_reason, "site_of": site_of},
         )
         self._page = self._templates.page
 
     def home(self, view: ResolverHomeView, preference: LanguagePreference, here: str = "") -> Page:
         """Render the front page, with its field and the explanation of a pasted text."""
         return self._page("home.html", view, preference, here)
+
+    def search(self, view: SearchView, preference: LanguagePreference, here: str = "") -> Page:
+        """Render what archives found by words, or what a pasted text is."""
+        return self._page("search.html", view, preference, here)
 
     def service(self, view: ServiceView, preference: LanguagePreference, here: str = "") -> Page:
         """Render what the resolver service is, at its own label."""

@@ -11,16 +11,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from ibi.foundation.pages.language import preference_of
-from ibi.foundation.pages.links import LANGUAGE, LANGUAGE_OF_ITEM
-from ibi.foundation.pages.static_files import SECURITY_POLICY, static_routes
-from ibi.foundation.pages.templates import Page, ProblemView
+from ibi.foundation.pages.static_files import static_routes
+from ibi.foundation.pages.templates import ProblemView
 from ibi.foundation.web.header_values import uri
 from ibi.foundation.web.json_response import json_answer
 from ibi.foundation.web.problems import MEDIA_TYPE, Problem
 from ibi.identifier.description import describe
 from ibi.identifier.instant import Instant
-from ibi.identifier.language_preference import LanguagePreference
 from ibi.identifier.persistent_url import PersistentUrl
 from ibi.model.clock import SECOND, Clock
 from ibi.model.registration import ArchiveState
@@ -28,10 +25,12 @@ from ibi.resolver.registry.registry import Registry
 from ibi.resolver.rules.foreign_identifiers import onward
 from ibi.resolver.rules.redirect_target import with_pairs
 from ibi.resolver.rules.resolution import Resolution
+from ibi.resolver.search.archive_names import ArchiveNames
 from ibi.resolver.search.conflicts import Conflicts
 from ibi.resolver.web.explanation import Explanation
 from ibi.resolver.web.explanation_builder import explain
 from ibi.resolver.web.metrics import ResolverMetrics
+from ibi.resolver.web.page_responses import PAGE_HEADERS, page_response, preference_in
 from ibi.resolver.web.pages import ResolverPages
 from ibi.resolver.web.pasted_text import what_is
 from ibi.resolver.web.protocol import InclusionEndpoint
@@ -54,16 +53,7 @@ from ibi.resolver.web.views import (
 RETRY_AFTER: Final = 5
 """Seconds after which an archive that did not answer may."""
 _OWN_LABEL: Final = "It is the label of this resolver service."
-_ROBOTS: Final = "User-agent: *\nDisallow: /api/\nDisallow: /explain\n"
-
-_HEADERS: Final = {
-    "Content-Security-Policy": SECURITY_POLICY,
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "strict-origin-when-cross-origin",
-    "Vary": "Accept-Language, Accept",
-    "Cache-Control": "no-store",
-}
-"""Headers of pages whose content is valid for a short time only."""
+_ROBOTS: Final = "User-agent: *\nDisallow: /api/\nDisallow: /explain\nDisallow: /search\n"
 
 
 class Resolved(msgspec.Struct, frozen=True):
@@ -110,6 +100,7 @@ class ResolverPublicRoutes:
         inclusion: InclusionEndpoint,
         registry: Registry,
         conflicts: Conflicts,
+        names: ArchiveNames,
         clock: Clock,
         pages: ResolverPages,
         metrics: ResolverMetrics,
@@ -121,6 +112,7 @@ class ResolverPublicRoutes:
         self._inclusion = inclusion
         self._registry = registry
         self._conflicts = conflicts
+        self._names = names
         self._clock = clock
         self._pages = pages
         self._metrics = metrics
@@ -142,7 +134,7 @@ class ResolverPublicRoutes:
         text = request.query_params.get("q", "")
         pasted = what_is(text[:LONGEST_URL], self._now()) if text.strip() else None
         view = ResolverHomeView(archives=counted(self._registry.all()), pasted=pasted)
-        return _response(self._pages.home(view, _preference(request), target_of(request)))
+        return page_response(self._pages.home(view, preference_in(request), target_of(request)))
 
     async def archives(self, request: Request) -> Response:
         """List the archives."""
@@ -151,7 +143,7 @@ class ResolverPublicRoutes:
             archive for archive in self._registry.all() if archive.state is not ArchiveState.PENDING
         )
         view = ArchivesView(archives=known, now=self._clock.wall(), open_conflicts=count)
-        return _response(self._pages.archives(view, _preference(request), target_of(request)))
+        return page_response(self._pages.archives(view, preference_in(request), target_of(request)))
 
     async def robots(self, _: Request) -> Response:
         """Exclude robots from searches among all archives, and from nothing else."""
@@ -203,7 +195,7 @@ class ResolverPublicRoutes:
         explanation = self._explained(resolution)
         description = describe(explanation.label, strict=True, now=self._now())
         view = ExplainView(explanation=explanation, description=description)
-        return _response(self._pages.explain(view, _preference(request), target_of(request)))
+        return page_response(self._pages.explain(view, preference_in(request), target_of(request)))
 
     def _service(self, request: Request) -> Response:
         """Show what the resolver service is: as a page, or as JSON."""
@@ -216,7 +208,7 @@ class ResolverPublicRoutes:
         if "application/json" in accepted and "text/html" not in accepted:
             included = view.archives.get(ArchiveState.INCLUDED, 0)
             return json_answer(ServiceFacts(view.service.spelling, view.address, included))
-        return _response(self._pages.service(view, _preference(request), target_of(request)))
+        return page_response(self._pages.service(view, preference_in(request), target_of(request)))
 
     def problem(self, problem: Problem, request: Request) -> Response:
         """Show an error as a page."""
@@ -226,23 +218,23 @@ class ResolverPublicRoutes:
             detail=problem.detail,
             retry_after=problem.retry_after,
         )
-        page = self._pages.problem(view, _preference(request), target_of(request))
-        return _response(page, problem.status)
+        page = self._pages.problem(view, preference_in(request), target_of(request))
+        return page_response(page, problem.status)
 
     def _explained(self, resolution: Resolution) -> Explanation:
-        return explain(resolution, self._registry.find)
+        return explain(resolution, self._registry.find, self._names.of)
 
     def _nowhere(self, explanation: Explanation, request: Request) -> Response:
         """Answer why there is no redirect: as a page, a plain text, or a problem document."""
         view = self._outcome(explanation)
-        preference = _preference(request)
+        preference = preference_in(request)
         accepted = request.headers.get("accept", "")
         if "text/html" in accepted:
             page = self._pages.outcome(view, preference, target_of(request))
-            response = _response(page, view.status)
+            response = page_response(page, view.status)
         elif "text/plain" in accepted:
             text = self._pages.plain_outcome(view, preference)
-            response = Response(text, view.status, _HEADERS, "text/plain")
+            response = Response(text, view.status, PAGE_HEADERS, "text/plain")
         else:
             response = _problem(view)
         if view.retry_after:
@@ -277,19 +269,7 @@ def _problem(view: OutcomeView) -> Response:
         view.formats,
         view.retry_after,
     )
-    response = Response(msgspec.json.encode(problem), view.status, _HEADERS, MEDIA_TYPE)
+    response = Response(msgspec.json.encode(problem), view.status, PAGE_HEADERS, MEDIA_TYPE)
     if view.retry_after:
         response.headers["Retry-After"] = str(view.retry_after)
     return response
-
-
-def _preference(request: Request) -> LanguagePreference:
-    # A persistent URL has a language pair of its own, which the links of a page use.
-    given = request.query_params
-    chosen = given.get(LANGUAGE_OF_ITEM, "") or given.get(LANGUAGE, "")
-    return preference_of(request.headers.get("accept-language", ""), chosen)
-
-
-def _response(page: Page, status: int = HTTPStatus.OK) -> Response:
-    headers = {**_HEADERS, "Content-Language": page.language}
-    return Response(page.html, status, headers, "text/html")

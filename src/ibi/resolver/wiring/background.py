@@ -14,9 +14,11 @@ from ibi.resolver.digests.fetcher import DigestFetcher
 from ibi.resolver.digests.locations import Locations
 from ibi.resolver.digests.log_follower import LogFollower
 from ibi.resolver.digests.log_relay import LogRelay
+from ibi.resolver.ports.documents import DocumentClient
 from ibi.resolver.ports.outbound import ArchiveClient
 from ibi.resolver.registry.health_check import HealthCheck
 from ibi.resolver.registry.registry import Registry
+from ibi.resolver.search.archive_names import ArchiveNames
 from ibi.resolver.search.conflicts import Conflicts
 from ibi.resolver.search.owners import Owners
 from ibi.resolver.search.pool import SearchPool
@@ -45,6 +47,9 @@ class BackgroundServices:
     log_follower: LogFollower
     log_relay: LogRelay
     client: ArchiveClient
+    documents: DocumentClient | None = None
+    names: ArchiveNames | None = None
+    """The names of archives and the client that fetches them; None without pages."""
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[None]:
@@ -58,6 +63,7 @@ class BackgroundServices:
         """Return the services in the order of their start: each may use those before it."""
         return (
             _service(None, self.client.close),
+            *((_service(None, self.documents.close),) if self.documents else ()),
             _service(self.registry.open, self.registry.close),
             _service(self.worker_leases.open, self.worker_leases.close),
             _task(self.change_feed.run, "ibi-following"),
@@ -71,6 +77,7 @@ class BackgroundServices:
             _task(self.watch.run, "ibi-watch"),
             _task(self.digests.run, "ibi-digests"),
             _task(self.log_relay.run, "ibi-log-relay"),
+            *((_task(self.names.run, "ibi-archive-names"),) if self.names else ()),
         )
 
 

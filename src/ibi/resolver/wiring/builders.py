@@ -17,18 +17,21 @@ from ibi.resolver.digests.locations import Locations
 from ibi.resolver.digests.log_follower import LogFollower
 from ibi.resolver.digests.log_relay import LogRelay
 from ibi.resolver.peers.archive_client import HttpArchiveClient
+from ibi.resolver.peers.documents import HttpDocumentClient
 from ibi.resolver.ports.store import Owner
 from ibi.resolver.ports.workers import DIGESTS
 from ibi.resolver.registry.health_check import HealthCheck
 from ibi.resolver.registry.registry import Registry
 from ibi.resolver.rules.followed_logs import FollowedLogs
 from ibi.resolver.rules.redirect_cache import LastingRedirects, RedirectCache
+from ibi.resolver.search.archive_names import ArchiveNames
 from ibi.resolver.search.conflicts import Conflicts
 from ibi.resolver.search.hops import HopResolver
 from ibi.resolver.search.owners import Owners
 from ibi.resolver.search.pool import SearchPool
 from ibi.resolver.search.recorder import SearchRecorder
 from ibi.resolver.search.unfollowed_archives import UnfollowedArchives
+from ibi.resolver.search.word_search import WordSearch
 from ibi.resolver.settings import ResolverSettings
 from ibi.resolver.storage.store import SqlResolverStore
 from ibi.resolver.wiring.background import BackgroundServices
@@ -44,17 +47,20 @@ class Base:
     store: SqlResolverStore
     clock: Clock
     client: HttpArchiveClient
+    documents: HttpDocumentClient
     registry: Registry
     clients: ClientAddresses
 
 
 def build_base(settings: ResolverSettings, store: SqlResolverStore, clock: Clock) -> Base:
     """Build the registry of archives, and the client that asks them."""
+    guard = OutboundGuard(settings.allowed_networks)
     return Base(
         settings,
         store,
         clock,
-        HttpArchiveClient(OutboundGuard(settings.allowed_networks)),
+        HttpArchiveClient(guard),
+        HttpDocumentClient(guard),
         Registry(store.archives, store.feed, clock),
         ClientAddresses(settings.trusted_proxies, settings.client_address),
     )
@@ -143,6 +149,8 @@ class Searches:
     pool: SearchPool
     change_feed: ChangeFeed
     resolver: HopResolver
+    words: WordSearch
+    names: ArchiveNames
 
 
 def build_searches(base: Base, digests: Digests) -> Searches:
@@ -173,7 +181,11 @@ def build_searches(base: Base, digests: Digests) -> Searches:
 
     change_feed = ChangeFeed(store.feed, registry, follow)
     resolver = HopResolver(pool, change_feed.catch_up)
-    return Searches(owners, conflicts, recorder, pool, change_feed, resolver)
+    words = WordSearch(
+        registry, base.documents, digests.locations.count, base.settings.archive_seconds
+    )
+    names = ArchiveNames(registry, base.documents)
+    return Searches(owners, conflicts, recorder, pool, change_feed, resolver, words, names)
 
 
 def build_background(
@@ -204,4 +216,6 @@ def build_background(
             searches.change_feed.apply_all,
         ),
         client=base.client,
+        documents=base.documents,
+        names=searches.names,
     )

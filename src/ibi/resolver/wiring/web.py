@@ -19,6 +19,8 @@ from ibi.resolver.registry.domain_proof import DomainProof
 from ibi.resolver.registry.inclusion import InclusionService
 from ibi.resolver.registry.registration_key import KeyGuessLimit
 from ibi.resolver.rules.scopes import SCOPES
+from ibi.resolver.search.archive_names import ArchiveNames
+from ibi.resolver.search.word_search import WordSearch
 from ibi.resolver.settings import ResolverSettings
 from ibi.resolver.web.app import ResolverApp
 from ibi.resolver.web.authorization import resolver_authorizer
@@ -37,6 +39,7 @@ from ibi.resolver.web.registrations_api import (
     RegistrationsApi,
 )
 from ibi.resolver.web.registry_api import RegistryApi, log_token
+from ibi.resolver.web.search_page import SearchLimits, SearchPage
 from ibi.resolver.wiring.background import BackgroundServices
 from ibi.resolver.wiring.builders import Base, Digests, Searches, Workers
 
@@ -82,6 +85,9 @@ class Endpoints:
     redirects: RedirectEndpoint
     inclusion: InclusionEndpoint
     changes: ChangesApi
+    words: WordSearch
+    names: ArchiveNames
+    limits: SearchLimits
 
 
 def build_endpoints(
@@ -106,6 +112,9 @@ def build_endpoints(
         redirects,
         InclusionEndpoint(service, settings.service_label, base.clients),
         ChangesApi(base.registry, digests.notices.take, base.clients, budget),
+        searches.words,
+        searches.names,
+        SearchLimits(base.clients, budget),
     )
 
 
@@ -156,6 +165,8 @@ def build_app(  # all capabilities
     notices = AdministratorNotices(_mailer(settings), settings.address)
     opening = OpenRegistration(registry, _domain_proof(base), is_open=settings.open_registration)
     pages = ResolverPages(settings.name, settings.address)
+    words, names, limits = endpoints.words, endpoints.names, endpoints.limits
+    search = SearchPage(settings.address, words, names, limits, base.clock, pages)
     return ResolverApp(
         services.open,
         conflicts,
@@ -163,12 +174,14 @@ def build_app(  # all capabilities
             RegistryApi(registry, conflicts, notices, about, services.locations.digest),
             RegistrationsApi(registry, opening, notices, messages, about),
             endpoints.changes,
+            search,
             TokensApi(base.store.tokens, access.tokens, log_token, NotOnRecordError),
         ),
         access.authorizer,
         RegisterPage(
             registry, opening, access.authorizer, pages, settings.address, settings.service_label
         ),
+        search,
         ResolverPublicRoutes(
             settings.address,
             settings.gateways,
@@ -176,6 +189,7 @@ def build_app(  # all capabilities
             endpoints.inclusion,
             registry,
             conflicts,
+            names,
             base.clock,
             pages,
             metrics,

@@ -1,0 +1,38 @@
+"""Responses with the pages of a resolver: their headers, and the language of their reader."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Final
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from ibi.foundation.pages.language import preference_of
+from ibi.foundation.pages.links import LANGUAGE, LANGUAGE_OF_ITEM
+from ibi.foundation.pages.static_files import SECURITY_POLICY
+from ibi.foundation.pages.templates import Page
+from ibi.identifier.language_preference import LanguagePreference
+
+PAGE_HEADERS: Final = {
+    "Content-Security-Policy": SECURITY_POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "strict-origin-when-cross-origin",
+    "Vary": "Accept-Language, Accept",
+    "Cache-Control": "no-store",
+}
+"""Headers of pages whose content is valid for a short time only."""
+
+
+def page_response(page: Page, status: int = HTTPStatus.OK) -> Response:
+    """Return the response with a page."""
+    headers = {**PAGE_HEADERS, "Content-Language": page.language}
+    return Response(page.html, status, headers, "text/html")
+
+
+def preference_in(request: Request) -> LanguagePreference:
+    """Return the languages that the reader of a page prefers."""
+    # A persistent URL has a language pair of its own, which the links of a page use.
+    given = request.query_params
+    chosen = given.get(LANGUAGE_OF_ITEM, "") or given.get(LANGUAGE, "")
+    return preference_of(request.headers.get("accept-language", ""), chosen)
