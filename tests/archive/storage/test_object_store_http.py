@@ -210,6 +210,17 @@ def test_readers_are_sent_to_the_store_for_a_while(
     assert urlsplit(head.headers["location"]).query
 
 
+def test_what_a_page_of_the_archive_shows_comes_from_the_archive(presigned: ArchiveServer) -> None:
+    """The policy of the page forbids images of another host."""
+    item = presigned.deposit({"a.png": b"\x89PNG", "b.md": b"# Title"}, target="b.md")
+    embedded = {"Sec-Fetch-Dest": "image", "Sec-Fetch-Site": "same-origin"}
+    answer = presigned.get(f"/col/{item['rep']}/doc/a.png", **embedded)
+    assert (answer.status, answer.body) == (200, b"\x89PNG")
+    assert answer.headers["content-security-policy"].startswith("sandbox")
+    described = presigned.item(item["rep"])["metadata"]["rep"]
+    assert b"<h3>Title</h3>" in presigned.get(f"/col/{described}/doc/metadata").body
+
+
 def test_nobody_is_sent_there_who_may_not_read(presigned: ArchiveServer) -> None:
     item = presigned.deposit({"a.txt": b"secret"}, target="a.txt")
     amended = presigned.api("PATCH", f"items/{item['rep']}", {"readers": ["192.0.2.0/24"]})

@@ -112,7 +112,7 @@ def maximal(word: str = "palavra", tag: str = "pt-BR") -> ItemView:
     )
     name = slashless(word)
     cited = CITATIONS.of(cited_work(record, FORMS, BASE), "en")
-    found = (file(f"folder/{name}.pdf"), file(name, f"text/{word}"))
+    found = (file(f"folder/{name}.pdf"), file(name, f"application/{word}"))
     return ItemView(
         item=item,
         record=record,
@@ -435,7 +435,7 @@ def test_pages_need_nothing_that_their_policy_forbids() -> None:
         assert sources == [SCRIPT]
     assert (
         f"default-src 'none'; script-src '{SCRIPT_CHECKSUM}'; style-src 'self'; img-src 'self'; "
-        "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+        "media-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
     ) == SECURITY_POLICY
 
 

@@ -15,7 +15,7 @@ from ibi.archive.rules.item_languages import own_languages, preferred, record_fo
 from ibi.archive.web.api.messages import Labels
 from ibi.archive.web.api.responses import labels, moment
 from ibi.archive.web.citations import Citation, Citations
-from ibi.archive.web.item_context import ItemContext
+from ibi.archive.web.item.context import ItemContext
 from ibi.archive.web.page_response import PAGE_HEADERS, here, page_response, preference
 from ibi.archive.web.pages import Pages
 from ibi.archive.web.urls import ArchiveUrls
@@ -37,6 +37,7 @@ from ibi.model.clock import Clock
 from ibi.model.item import File
 from ibi.model.label_pair import Forms
 from ibi.model.metadata_record import MetadataRecord
+from ibi.wire.percent_encoding import path as in_url
 
 _JSON: Final = ("application/json", "application/problem+json")
 
@@ -91,6 +92,7 @@ class ItemPages:
             editions=context.editions,
             acts=context.acts,
             checked=context.checked,
+            preview=context.preview,
             now=self._clock.wall(),
             citations=await self._cite(record, item.forms, request),
         )
@@ -118,6 +120,7 @@ class ItemPages:
             forms=look.item.forms,
             files=tuple(files[:MOST_FILES]),
             title=_title(look, request),
+            page=_page_of(look),
             more=len(files) > MOST_FILES,
             limited=bool(look.item.readers),
         )
@@ -190,6 +193,17 @@ def _tombstone_problem(view: TombstoneView) -> Response:
     )
     headers = {**PAGE_HEADERS, "Cache-Control": "no-cache"}
     return Response(msgspec.json.encode(problem), general.status, headers, MEDIA_TYPE)
+
+
+def _page_of(look: ItemWithMetadata) -> str:
+    """Return the path of the page of an item below the archive's address; empty if there is none.
+
+    Pages show nothing of files that are limited to some readers.
+    """
+    if look.metadata is None or look.item.readers:
+        return ""
+    metadata = look.metadata.item
+    return f"/col/{metadata.forms.label.spelling}/doc/{in_url(metadata.target)}"
 
 
 def _title(look: ItemWithMetadata, request: Request) -> str:

@@ -36,6 +36,12 @@ def comes_from_elsewhere(headers: Mapping[str, str]) -> bool:
     return navigates(headers) and headers.get("sec-fetch-site") != "same-origin"
 
 
+def is_embedded(headers: Mapping[str, str]) -> bool:
+    """Return whether a page of the archive itself shows a file as an image, a sound or a film."""
+    is_own = headers.get("sec-fetch-site") == "same-origin"
+    return is_own and headers.get("sec-fetch-dest") in {"image", "audio", "video"}
+
+
 def lands_on_page(landing: Landing, *, is_shown: bool) -> bool:
     """Return whether people land on the page of an item; `is_shown`: browsers show its target."""
     return landing == "page" or (landing == "auto" and not is_shown)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from ibi.archive.web.discovery.views import BrowseView, HomeView, SearchView
+from ibi.archive.web.item.preview import preview_kind
 from ibi.archive.web.media_types import is_shown, media_type_of, short_name
 from ibi.archive.web.printed_label import check_character_of, qr_code
 from ibi.archive.web.views import (
@@ -54,6 +55,7 @@ class Pages:
             "check_character": check_character_of,
             "file_type": short_name,
             "is_shown": is_shown,
+            "preview_kind": preview_kind,
             "qr_code": qr_code,
         }
         links = Links(base, persistent_base)

@@ -19,9 +19,9 @@ from ibi.archive.rules.file_path import check_path
 from ibi.archive.rules.item_languages import translated
 from ibi.archive.web.file_chunks import afar
 from ibi.archive.web.file_delivery import Content, deliver
-from ibi.archive.web.item_context import ItemContexts
+from ibi.archive.web.item.endpoint import ItemEndpoint
 from ibi.archive.web.item_pages import ItemPages
-from ibi.archive.web.landing import VARY, LandingPages, comes_from_elsewhere, navigates
+from ibi.archive.web.landing import VARY, LandingPages, comes_from_elsewhere, is_embedded, navigates
 from ibi.archive.web.manifest import ManifestEndpoint
 from ibi.archive.web.protocol import ArchiveService
 from ibi.archive.web.reader_access import ReaderAccess
@@ -119,7 +119,7 @@ class PublicRoutes:
         self._landing = landing
         self._manifests = ManifestEndpoint(archive, readers)
         self._items = archive.catalogue.items
-        self._contexts = ItemContexts(archive)
+        self._item_page = ItemEndpoint(archive, pages)
         self._is_quick = archive.catalogue.quick
         self._service_paths = {f"/{label.spelling}".encode() for label in urls.identity.service}
 
@@ -220,8 +220,9 @@ class PublicRoutes:
         url = ""
         if not item.readers:  # the URL would give a restricted file to other readers too
             url = await afar(self._archive.store.link, place, file.path, request.method)
-        # The URL gives access for some minutes; archives ask for the file without a redirect.
-        if url and DIRECT not in request.headers:
+        # The URL gives access for some minutes; archives ask for the file without a redirect, and
+        # the policy of a page that embeds the file forbids one to another host.
+        if url and DIRECT not in request.headers and not is_embedded(request.headers):
             headers = {"Location": url, "Cache-Control": "no-store"}
             return Response(status_code=HTTPStatus.FOUND, headers=headers)
         return await deliver(request, await afar(self._content, item, file))
@@ -250,7 +251,7 @@ class PublicRoutes:
         look = await self._look(lambda: self._archive.get_described(label))
         choice = request.query_params.get("choice", "")
         if not choice:
-            return await self._item_page(look, request)
+            return await self._item_page.answer(look, request)
         written = FORMATS.get(choice.lower())
         if written is None:
             raise _no_format(choice)
@@ -267,10 +268,6 @@ class PublicRoutes:
         if name:
             headers["Content-Disposition"] = content_disposition(name, attachment=True)
         return Response(body, headers=headers, media_type=written.content_type)
-
-    async def _item_page(self, look: ItemWithMetadata, request: Request) -> Response:
-        context = await self._look(lambda: self._contexts.read(look))
-        return await self._pages.item(look, context, request)
 
     async def file_list(self, request: Request) -> Response:
         """Answer with the list of files of an item, or that it is not public."""

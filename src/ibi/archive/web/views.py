@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from ibi.archive.web.citations import Citation
+from ibi.archive.web.item.preview import Preview
 from ibi.errors import MetadataError
 from ibi.identifier.language import Language
 from ibi.metadata.dates import read_date
@@ -93,6 +94,8 @@ class ItemView:
     """When a Copy was last compared with its Original; nanoseconds of POSIX time, 0 if never."""
     now: int = 0
     """Nanoseconds of POSIX time."""
+    preview: Preview | None = None
+    """What the page shows of one of the files."""
     citations: tuple[Citation, ...] = ()
     """How to cite the item, in every style; none without metadata."""
 
@@ -145,6 +148,8 @@ class FileListView:
     forms: Forms
     files: tuple[File, ...]
     title: str = ""
+    page: str = ""
+    """Path of the page of the item, which shows previews; empty if there are none."""
     more: bool = False
     """Whether there are files after these; implied if there are more than a page shows."""
     limited: bool = False

@@ -90,6 +90,10 @@ class Links:
         """Return the page of the list of files that continues after a file."""
         return self._changed(here, after=path)
 
+    def preview(self, here: str, path: str) -> str:
+        """Return the page of an item that shows one of its files."""
+        return f"{self._changed(here, preview=path)}#preview"
+
     def _changed(self, here: str, **changes: str) -> str:
         """Return the URL of a path and query with some pairs of the query replaced.
 

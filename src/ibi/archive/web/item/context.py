@@ -8,6 +8,7 @@ from typing import Final
 
 from ibi.archive.archive import Archive, ItemWithMetadata
 from ibi.archive.ports.catalogue import HistoryChoice, StoredItem
+from ibi.archive.web.item.preview import Preview
 from ibi.archive.web.views import FIRST_FILES, NO_EDITIONS, Edition, Editions, PastAct
 from ibi.model.item import File, Item, State
 from ibi.model.label_pair import Forms
@@ -34,6 +35,7 @@ class ItemContext:
     acts: tuple[PastAct, ...] = ()
     checked: int = 0
     """When a Copy was last compared with its Original; nanoseconds of POSIX time, 0 if never."""
+    preview: Preview | None = None
 
 
 class ItemContexts:
