@@ -13,6 +13,7 @@ import msgspec
 from ibi.archive.rules.adoption import AdoptablePrefixes
 from ibi.errors import ArchiveRequestError, LabelError, RequestError, shown
 from ibi.foundation import settings_file
+from ibi.foundation.pages.identity_settings import identity_checks
 from ibi.foundation.settings_file import (
     DESTINATIONS,
     MAX_WORKERS,
@@ -102,8 +103,23 @@ class ArchiveSettings:
     """Days after which all files are checked again; 0 if only on request."""
     audit_megabytes_a_second: int = 50
     """The pace of the periodic audits."""
+    logo: str = ""
+    """The path of an image: SVG, PNG, WebP or JPEG, relative to the folder."""
+    accent: str = ""
+    """The accent colour of the pages, such as #1351b4."""
+    contact: str = ""
+    """The e-mail address or the URL to which readers turn."""
+    imprint: str = ""
+    """The text of the imprint, or the URL of a page."""
+    publisher: str = ""
+    """The publisher of items that name none; the archive by its name, if this is empty."""
     workers: int = 1
     """Processes that answer requests; from two on, one more process is the writer."""
+
+    @property
+    def published_by(self) -> str:
+        """The publisher of items that name none."""
+        return self.publisher.strip() or self.name
 
     @property
     def is_in_objects(self) -> bool:
@@ -188,6 +204,8 @@ def _check(settings: ArchiveSettings) -> None:
             ("copies_hours", settings.copies_hours >= 0, "hours, or 0 for never"),
             ("audit_days", settings.audit_days >= 0, "days, or 0 for never"),
             ("audit_megabytes_a_second", settings.audit_megabytes_a_second >= 1, "1 or more"),
+            *identity_checks(settings),
+            ("publisher", settings.publisher.isprintable(), "one line, the name of a publisher"),
             ("workers", 1 <= settings.workers <= MAX_WORKERS, f"1 to {MAX_WORKERS}"),
         ),
     )

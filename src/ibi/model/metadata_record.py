@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,3 +58,7 @@ class MetadataRecord:
     def title(self) -> Text:
         """The main title: the first."""
         return self.titles[0]
+
+    def published_by(self, publisher: str) -> MetadataRecord:
+        """Return the record with a publisher, if it names none."""
+        return self if self.publishers else replace(self, publishers=(Agent(publisher),))

@@ -8,6 +8,7 @@ from typing import Final, Literal
 
 from ibi.errors import LabelError, RequestError, ResolverRequestError, shown
 from ibi.foundation import settings_file
+from ibi.foundation.pages.identity_settings import identity_checks
 from ibi.foundation.settings_file import (
     DESTINATIONS,
     MAX_WORKERS,
@@ -85,6 +86,14 @@ class ResolverSettings:
     smtp: str = ""
     """HOST:PORT of the mail server; empty if messages are not sent."""
     mail_from: str = ""
+    logo: str = ""
+    """The path of an image: SVG, PNG, WebP or JPEG, relative to the folder."""
+    accent: str = ""
+    """The accent colour of the pages, such as #1351b4."""
+    contact: str = ""
+    """The e-mail address or the URL to which readers turn."""
+    imprint: str = ""
+    """The text of the imprint, or the URL of a page."""
     workers: int = 1
     """Processes that serve requests, all of them alike."""
 
@@ -146,6 +155,7 @@ def _check(settings: ResolverSettings) -> None:
             ("messages_a_second", settings.messages_a_second >= 1, "1 or more"),
             ("requests_a_second", settings.requests_a_second >= 1, "1 or more"),
             ("smtp", not settings.smtp or _is_place(settings.smtp), "HOST:PORT"),
+            *identity_checks(settings),
             ("workers", 1 <= settings.workers <= MAX_WORKERS, f"1 to {MAX_WORKERS}"),
             (
                 "mail_from",

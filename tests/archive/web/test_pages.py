@@ -34,6 +34,7 @@ from ibi.archive.web.views import (
     RefusedListView,
     TombstoneView,
 )
+from ibi.foundation.pages.identity import CONTACT_NAME, IMPRINT_NAME, SiteIdentity
 from ibi.foundation.pages.language import preference_of
 from ibi.foundation.pages.static_files import (
     FILES,
@@ -41,6 +42,7 @@ from ibi.foundation.pages.static_files import (
     SCRIPT_CHECKSUM,
     SECURITY_POLICY,
     STYLE_SHEET,
+    versioned,
 )
 from ibi.foundation.pages.templates import Page, ProblemView
 from ibi.identifier.cleanup import CleanUp
@@ -59,7 +61,7 @@ from tests.support.doubles.minting_machine import FakeClock
 FORMS = Forms.parse("rep sid.inpe.br/mtc-m18@80/2009/07.21.14.43 ibip 8JMKD3MGP8W/35MMLL8")
 OTHER = Forms.parse("ibip LK47B6W/362SFKH")
 BASE = "https://archive.example"
-PAGES = Pages("Acervo de Teste", BASE)
+PAGES = Pages(SiteIdentity(name="Acervo de Teste"), BASE)
 ENGLISH, PORTUGUESE = preference_of("en"), preference_of("pt-BR")
 NOVEMBER = 1_700_000_000 * 10**9
 CITATIONS = Citations("Acervo de Teste", FakeClock(NOVEMBER))
@@ -136,7 +138,7 @@ def maximal(word: str = "palavra", tag: str = "pt-BR") -> ItemView:
 
 @cache
 def pages_of(archive: str) -> Pages:
-    return Pages(archive, BASE)
+    return Pages(SiteIdentity(name=archive), BASE)
 
 
 def discovery(pages: Pages, word: str) -> dict[str, Callable[[], Page]]:
@@ -430,9 +432,9 @@ def test_only_what_is_a_web_address_becomes_a_link(foreign: str) -> None:
 def test_pages_need_nothing_that_their_policy_forbids() -> None:
     for make in several().values():
         document = Document(make())
-        assert next(document.all("link"))["href"] == "/static/ibi.css"
+        assert next(document.all("link"))["href"] == versioned(STYLE_SHEET, FILES[STYLE_SHEET])
         sources = [attributes["src"] for _, attributes in document.elements if "src" in attributes]
-        assert sources == [SCRIPT]
+        assert sources == [versioned(SCRIPT, FILES[SCRIPT])]
     assert (
         f"default-src 'none'; script-src '{SCRIPT_CHECKSUM}'; style-src 'self'; img-src 'self'; "
         "media-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
@@ -501,6 +503,7 @@ def sentences() -> Iterator[str]:
         yield named.sentence
     for entry in (*NAVIGATION, *FOOTER, *resolver_pages.NAVIGATION, *resolver_pages.FOOTER):
         yield entry.name
+    yield from (CONTACT_NAME, IMPRINT_NAME)
 
 
 PLACEHOLDER = re.compile(r"%\([a-z]+\)s")
@@ -620,9 +623,9 @@ def test_addresses_of_files_are_percent_encoded_utf_8() -> None:
 
 
 def test_an_archive_may_lie_below_a_path() -> None:
-    pages = Pages("Acervo", "https://example.org/archive/")
+    pages = Pages(SiteIdentity(name="Acervo"), "https://example.org/archive/")
     page = pages.item(maximal(), ENGLISH, "/list")
-    for shown in ('"/archive/static/ibi.css"', '"/archive/"', '"/archive/col/sid.inpe.br/'):
+    for shown in ('"/archive/static/ibi.css?v=', '"/archive/"', '"/archive/col/sid.inpe.br/'):
         assert f"href={shown}" in page.html
     assert 'href="https://example.org/archive/list?lang=pt"' in page.html
     assert 'content="https://example.org/archive/col/sid.inpe.br/' in page.html

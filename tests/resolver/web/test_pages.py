@@ -11,9 +11,10 @@ import msgspec
 import pytest
 from lxml import etree, html
 
+from ibi.foundation.pages.identity import SiteIdentity
 from ibi.foundation.pages.language import page_language, preference_of, translations
 from ibi.foundation.pages.links import ResolverLinks
-from ibi.foundation.pages.static_files import SCRIPT, SCRIPT_CHECKSUM
+from ibi.foundation.pages.static_files import FILES, SCRIPT, SCRIPT_CHECKSUM, versioned
 from ibi.foundation.pages.templates import Page, ProblemView
 from ibi.identifier.description import describe
 from ibi.identifier.instant import Instant
@@ -63,7 +64,7 @@ from tests.support.values.resolutions import (
 BASE = "https://resolver.example"
 RESOLVER = "J8LNKB5R7W/3FUQHC5"
 """The label of the resolver service, as archives know it."""
-PAGES = ResolverPages("Resolvedor de Teste", BASE)
+PAGES = ResolverPages(SiteIdentity(name="Resolvedor de Teste"), BASE)
 ENGLISH, PORTUGUESE = preference_of("en"), preference_of("pt-BR")
 NOW = Instant(1_700_000_000)
 HARMLESS = "duas palavras"
@@ -145,7 +146,7 @@ def with_path(pasted: PastedText, word: str) -> PastedText:
 
 @cache
 def pages_of(name: str) -> ResolverPages:
-    return ResolverPages(name, BASE)
+    return ResolverPages(SiteIdentity(name=name), BASE)
 
 
 KEY = RegistrationKey("123456789012345678901234567890123456789")
@@ -378,7 +379,9 @@ def check_text(attacked: etree._Element, hostile: str) -> None:
 def test_pages_need_nothing_that_their_policy_forbids() -> None:
     for make in several().values():
         root = read(make(PAGES))
-        assert [each.get("src") for each in root.iter() if each.get("src")] == [SCRIPT]
+        assert [each.get("src") for each in root.iter() if each.get("src")] == [
+            versioned(SCRIPT, FILES[SCRIPT])
+        ]
         for form in root.iter("form"):
             place = str(form.get("action")).partition("?")[0]
             assert (place, form.get("method")) in {

@@ -66,6 +66,13 @@ _LOCAL = "http://archive.localhost:8801"
 @click.option(
     "--platform-software", default="", metavar="IBI", help="The software that runs the archive."
 )
+@click.option("--logo", default="", metavar="FILE", help="An image: SVG, PNG, WebP or JPEG.")
+@click.option("--accent", default="", metavar="COLOUR", help="The colour of pages, as #1351b4.")
+@click.option("--contact", default="", help="An e-mail address or a URL, on every page.")
+@click.option("--imprint", default="", metavar="TEXT", help="A text, or the URL of a page.")
+@click.option(
+    "--publisher", default="", help="The publisher of items that name none.  [default: --name]"
+)
 @click.option("--listen", default="127.0.0.1:8801", show_default=True, help="Where to serve HTTP.")
 @click.option(
     "--storage",
@@ -90,6 +97,7 @@ def init(folder: Path | None, *, as_json: bool, **options: str | int | bool | No
     """
     given = folder or ARCHIVE.usual_folder()
     settings = checked(_settings(given, options))
+    _check_logo(settings)
     refuse_existing(ARCHIVE, given)
     # Checked before anything is written: refused settings leave nothing behind.
     record = record_from({"titles": [settings.name], "types": ["Service"]})
@@ -103,6 +111,13 @@ def init(folder: Path | None, *, as_json: bool, **options: str | int | bool | No
     if settings.host == LOCAL_HOST:
         text = f"Labels are minted under {LOCAL_HOST}: good for a try only."
         click.echo(text, err=True)
+
+
+def _check_logo(settings: ArchiveSettings) -> None:
+    if settings.logo:
+        from ibi.foundation.pages.identity import check_logo  # noqa: PLC0415  # it takes a while
+
+        check_logo(settings, partial(click.echo, err=True))
 
 
 def _tokens(settings: ArchiveSettings) -> list[Token]:
@@ -132,6 +147,11 @@ def _settings(folder: Path, options: dict[str, str | int | bool | None]) -> Arch
         ip_port=usual if options["ip_port"] is None else int(options["ip_port"]),
         administrator=str(options["administrator"]),
         platform_software=str(options["platform_software"]),
+        logo=str(Path(str(options["logo"])).absolute()) if options["logo"] else "",
+        accent=str(options["accent"]),
+        contact=str(options["contact"]),
+        imprint=str(options["imprint"]),
+        publisher=str(options["publisher"]),
         listen=str(options["listen"]),
         storage=str(options["storage"]),
         storage_endpoint=str(options["storage_endpoint"]),
@@ -163,7 +183,11 @@ def serve(folder: Path | None, *, listen: str, workers: int | None, original_is_
     refuse_closed_output()
     settings = read_archive(folder_of(folder).absolute())
     say = partial(click.echo, err=True)
-    check = partial(check_restored, settings, say, original_is_gone=original_is_gone)
+
+    def check() -> None:
+        _check_logo(settings)
+        check_restored(settings, say, original_is_gone=original_is_gone)
+
     serve_instance(settings, listen, workers, _serve_alone, _serve_together, check)
 
 

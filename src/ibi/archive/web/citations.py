@@ -6,7 +6,7 @@ variables of CSL-JSON they use some whose values CSL cannot make by itself:
     title-short         the title before its first colon
     annote              the subtitle: what follows the colon
     original-title      the title before its colon, with the first word in capitals
-    publisher           the first publisher, or the archive
+    publisher           the first publisher, or that of the archive
     original-publisher  the same, absent if it is the only author
     genre               what the work is, in the language of the citation: "Data set"
     author              the authors, with given names of which the processor makes right initials
@@ -66,9 +66,9 @@ class Citation:
 class Citations:
     """Cites the items of one archive, in the languages of its pages."""
 
-    def __init__(self, archive_name: str, clock: Clock) -> None:
-        """`archive_name` stands for the publisher of an item that has none."""
-        self._archive_name = archive_name
+    def __init__(self, publisher: str, clock: Clock) -> None:
+        """`publisher` is that of an item that names none."""
+        self.publisher = publisher
         self._clock = clock
         self._processors = {code: _Processor(code) for code, _ in CHOICES}
         self._lock = Lock()
@@ -81,7 +81,7 @@ class Citations:
         return self._cached(replace(work, abstract="", keywords=(), licence=""), language, today)
 
     def _made(self, work: CitedWork, language: str, today: date) -> tuple[Citation, ...]:
-        published = work if work.publisher else replace(work, publisher=self._archive_name)
+        published = work if work.publisher else replace(work, publisher=self.publisher)
         # A style keeps the state of the citation that it is making.
         with self._lock:
             return self._processors[language].cite(published, today)

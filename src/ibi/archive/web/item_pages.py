@@ -16,7 +16,7 @@ from ibi.archive.web.api.messages import Labels
 from ibi.archive.web.api.responses import labels, moment
 from ibi.archive.web.citations import Citation, Citations
 from ibi.archive.web.item.context import ItemContext
-from ibi.archive.web.page_response import PAGE_HEADERS, here, page_response, preference
+from ibi.archive.web.page_response import here, page_response, preference
 from ibi.archive.web.pages import Pages
 from ibi.archive.web.urls import ArchiveUrls
 from ibi.archive.web.views import (
@@ -30,6 +30,7 @@ from ibi.archive.web.views import (
 )
 from ibi.errors import DeletedError
 from ibi.foundation.pages.language import page_language
+from ibi.foundation.pages.response import PAGE_HEADERS
 from ibi.foundation.pages.templates import ProblemView
 from ibi.foundation.web.problems import MEDIA_TYPE, Problem, problem_of
 from ibi.metadata.cited_work import cited_work
@@ -68,6 +69,10 @@ class ItemPages:
         self._urls = urls
         self._clock = clock
         self._citations = citations
+
+    def published(self, record: MetadataRecord) -> MetadataRecord:
+        """Return a record with the publisher of the archive, if it names none."""
+        return record.published_by(self._citations.publisher)
 
     async def item(
         self, look: ItemWithMetadata, context: ItemContext, request: Request

@@ -3,25 +3,15 @@
 from __future__ import annotations
 
 from http import HTTPStatus
-from typing import Final
 
 from starlette.requests import Request
 from starlette.responses import Response
 
+from ibi.foundation.pages import response
 from ibi.foundation.pages.language import preference_of
-from ibi.foundation.pages.static_files import SECURITY_POLICY
 from ibi.foundation.pages.templates import Page
 from ibi.foundation.web.header_values import link
 from ibi.identifier.language_preference import LanguagePreference
-
-PAGE_HEADERS: Final = {
-    "Content-Security-Policy": SECURITY_POLICY,
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "strict-origin-when-cross-origin",
-    "Vary": "Accept-Language",
-    "Cache-Control": "public, max-age=60",
-}
-"""The headers of every page."""
 
 
 def preference(request: Request) -> LanguagePreference:
@@ -39,9 +29,5 @@ def here(request: Request) -> str:
 
 def page_response(page: Page, status: int = HTTPStatus.OK, cite_as: str = "") -> Response:
     """Return a page as a response; `cite_as` is the persistent URL of what it shows."""
-    headers = {**PAGE_HEADERS, "Content-Language": page.language}
-    if cite_as:
-        headers["Link"] = link(cite_as, "cite-as", "")
-    if status >= HTTPStatus.BAD_REQUEST:
-        headers["Cache-Control"] = "no-cache"
-    return Response(page.html, status, headers, "text/html")
+    headers = {"Link": link(cite_as, "cite-as", "")} if cite_as else {}
+    return response.page_response(page, status, headers)

@@ -16,8 +16,9 @@ from ibi.archive.web.views import (
     RefusedListView,
     TombstoneView,
 )
+from ibi.foundation.pages.identity import ImprintView, SiteIdentity
 from ibi.foundation.pages.links import Links
-from ibi.foundation.pages.site import Entry, Site
+from ibi.foundation.pages.site import Entry
 from ibi.foundation.pages.templates import Page, ProblemView, Templates
 from ibi.identifier.language_preference import LanguagePreference
 from ibi.metadata import licence, orcid
@@ -39,14 +40,14 @@ class Pages:
     """
 
     def __init__(
-        self, archive_name: str, base: str, persistent_base: Callable[[], str] | None = None
+        self, identity: SiteIdentity, base: str, persistent_base: Callable[[], str] | None = None
     ) -> None:
         """Read templates and translations; `base` is the archive's public address.
 
         `persistent_base` returns where persistent URLs begin, if that may be elsewhere.
         """
         names = {
-            "archive": archive_name,
+            "archive": identity.name,
             "media_type_of": media_type_of,
             "dublin_core": elements,
             "metadata_formats": FORMATS,
@@ -59,8 +60,16 @@ class Pages:
             "qr_code": qr_code,
         }
         links = Links(base, persistent_base)
-        site = Site(name=archive_name, navigation=NAVIGATION, footer=FOOTER, search=SEARCH)
+        site = identity.site(NAVIGATION, FOOTER, SEARCH)
         self._page = Templates("ibi.archive.web", site, links, names).page
+        self.site_files = identity.files
+        self._imprint = ImprintView(identity.imprint_text)
+
+    def imprint(self, preference: LanguagePreference, here: str = "") -> Page | None:
+        """Return the imprint; None if the settings have no text of one."""
+        if not self._imprint.text:
+            return None
+        return self._page("imprint.html", self._imprint, preference, here)
 
     def item(self, view: ItemView, preference: LanguagePreference, here: str = "") -> Page:
         """Return the page of an item and its metadata."""

@@ -35,7 +35,7 @@ from ibi.errors import (
     UnknownError,
 )
 from ibi.foundation.pages.language import preference_of
-from ibi.foundation.pages.static_files import SECURITY_POLICY, static_routes
+from ibi.foundation.pages.static_files import SECURITY_POLICY
 from ibi.foundation.web.header_values import content_disposition
 from ibi.identifier.label import Label
 from ibi.identifier.language import Language
@@ -127,7 +127,6 @@ class PublicRoutes:
     def routes(self) -> list[Route]:
         """The routes; the last one matches every path."""
         return [
-            *static_routes(),
             Route("/col/{rest:path}", self.file),
             Route("/displaydoccontent.cgi/{rest:path}", self.file_list),
             Route("/{rest:path}", self.persistent),
@@ -258,7 +257,9 @@ class PublicRoutes:
         record = _in_language(look, request.query_params.get("lang", ""))
         if record is None:
             raise UnknownError("metadata of", label.spelling)
-        body = written.write(record, look.item.forms, self._urls.persistent_base)
+        body = written.write(
+            self._pages.published(record), look.item.forms, self._urls.persistent_base
+        )
         headers = {
             "Content-Security-Policy": SECURITY_POLICY,
             "X-Content-Type-Options": "nosniff",

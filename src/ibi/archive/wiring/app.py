@@ -36,6 +36,7 @@ from ibi.archive.web.pages import Pages
 from ibi.archive.web.protocol import ArchiveService
 from ibi.archive.web.public_routes import PublicRoutes
 from ibi.archive.web.reader_access import ReaderAccess
+from ibi.archive.web.site_pages import SitePages
 from ibi.archive.web.urls import ArchiveUrls
 from ibi.archive.wiring.capabilities import (
     Capability,
@@ -57,6 +58,7 @@ from ibi.archive.wiring.capabilities import (
 )
 from ibi.archive.wiring.instance import Instance
 from ibi.errors import ArchiveRequestError, UnknownError
+from ibi.foundation.pages.identity import identity_of
 from ibi.foundation.web.authorization import Authenticator, Authorizer, TokenLimits
 from ibi.foundation.web.client_address import ClientAddresses, peer_of
 from ibi.foundation.web.status import StatusApi
@@ -86,7 +88,7 @@ def archive_app(instance: Instance) -> tuple[Starlette, Announcer]:
     tasks, long_work = build_tasks(instance, auditing, copy_work)
     authorizer = build_authorizer(settings, catalogue, clock)
     searches = SearchQueue(Search(instance.archive))
-    citations = Citations(settings.name, clock)
+    citations = Citations(settings.published_by, clock)
     # This is the order of starts and stops, and of hourly calls.
     capabilities = (
         deposits_capability(instance, deposits, urls),
@@ -114,6 +116,7 @@ def archive_app(instance: Instance) -> tuple[Starlette, Announcer]:
         authorizer,
         _running(answering, capabilities),
         [
+            *SitePages(templates).routes,
             *DiscoveryRoutes(instance.archive, settings.name, searches, urls, templates).routes,
             *PublicRoutes(
                 instance.archive,
@@ -156,7 +159,7 @@ def build_authorizer(
 
 def build_pages(settings: ArchiveSettings, urls: ArchiveUrls) -> Pages:
     """Return the pages of an archive."""
-    return Pages(settings.name, settings.address, lambda: urls.persistent_base)
+    return Pages(identity_of(settings), settings.address, lambda: urls.persistent_base)
 
 
 def build_landing(settings: ArchiveSettings, catalogue: Catalogue) -> LandingPages:

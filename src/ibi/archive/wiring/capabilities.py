@@ -108,7 +108,7 @@ def items_capability(
     used_keys = UsedKeyCleanup(archive.catalogue.statistics, archive.clock)
     return Capability(
         apis=(
-            ItemsApi(archive, urls, holders),
+            ItemsApi(archive, urls, holders, instance.settings.published_by),
             CitationsApi(archive, urls, citations),
             HoldingsApi(archive),
             HistoryApi(archive),

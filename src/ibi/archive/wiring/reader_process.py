@@ -30,6 +30,7 @@ from ibi.archive.web.metrics import ArchiveMetrics, archive_status
 from ibi.archive.web.public_routes import PublicRoutes
 from ibi.archive.web.reader_access import ReaderAccess
 from ibi.archive.web.reader_process import ReaderService, reader_application
+from ibi.archive.web.site_pages import SitePages
 from ibi.archive.wiring.app import build_authorizer, build_landing, build_pages, build_urls
 from ibi.archive.wiring.instance import service_of
 from ibi.archive.wiring.stores import read_catalogue, store_of
@@ -92,7 +93,7 @@ def reader_app(instance: ReaderInstance, writer: Forwarder) -> Starlette:
         ClientAddresses(settings.trusted_proxies, "full"), authorizer, tickets.opens
     )
     answering = ReaderService(catalogue, urls.identity, keys, clock, writer)
-    citations = Citations(settings.name, clock)
+    citations = Citations(settings.published_by, clock)
     templates = build_pages(settings, urls)
     pages = ItemPages(templates, urls, clock, citations)
     metrics = ArchiveMetrics()
@@ -100,7 +101,12 @@ def reader_app(instance: ReaderInstance, writer: Forwarder) -> Starlette:
     apis = (
         SearchApi(searches, urls),
         # Changes are forwarded to the writer, so no other archive is looked for here.
-        ItemsApi(archive, urls, HolderCheck(catalogue.items, NoResolvers(), clock)),
+        ItemsApi(
+            archive,
+            urls,
+            HolderCheck(catalogue.items, NoResolvers(), clock),
+            settings.published_by,
+        ),
         CitationsApi(archive, urls, citations),
         HoldingsApi(archive),
         DigestEndpoint(DigestLog(catalogue.digest), published=settings.digest),
@@ -110,6 +116,7 @@ def reader_app(instance: ReaderInstance, writer: Forwarder) -> Starlette:
     )
     landing = build_landing(settings, catalogue)
     reading = [
+        *SitePages(templates).routes,
         *DiscoveryRoutes(archive, settings.name, searches, urls, templates).routes,
         *PublicRoutes(archive, answering, urls, pages, readers, landing).routes,
     ]

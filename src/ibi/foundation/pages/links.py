@@ -28,6 +28,7 @@ ARCHIVES: Final = "/archives"
 EXPLAIN: Final = "/explain"
 REGISTER: Final = "/register"
 SEARCH: Final = "/search"
+IMPRINT: Final = "/imprint"
 
 
 class Links:
@@ -112,7 +113,7 @@ class ResolverLinks(Links):
 
     def in_language(self, here: str, code: str) -> str:
         """Return the same page in another language; an item only gets the pair meant for it."""
-        is_own = here.partition("?")[0] in {"", HOME, ARCHIVES, EXPLAIN, REGISTER, SEARCH}
+        is_own = here.partition("?")[0] in {"", HOME, ARCHIVES, EXPLAIN, REGISTER, SEARCH, IMPRINT}
         return self._changed(here, **{LANGUAGE if is_own else LANGUAGE_OF_ITEM: code})
 
     def open(self, address: str) -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from http import HTTPStatus
 from importlib.resources import files
 from typing import Final
@@ -23,6 +22,9 @@ SCRIPT: Final = "/static/ibi.js"
 ICON: Final = "/static/icon.svg"
 _FAVICON: Final = "/favicon.ico"
 """Where browsers look for an icon that no page names."""
+VERSION: Final = "v"
+"""The pair of an address that names the version of a file."""
+_FOR_EVER: Final = "public, max-age=31536000, immutable"
 _HEADERS: Final = {
     "Cache-Control": "public, max-age=3600",
     "X-Content-Type-Options": "nosniff",
@@ -31,16 +33,23 @@ _HEADERS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
 class StaticFile:
-    """A file that stays the same while the service runs."""
+    """A file that stays the same while the service runs.
 
-    content: bytes
-    media_type: str
+    Pages name it by its path and its version. What a browser has of that address stays right for
+    ever; the path alone always gives the file of today.
+    """
+
+    def __init__(self, content: bytes, media_type: str) -> None:
+        self.content = content
+        self.media_type = media_type
+        self.version = hashlib.sha256(content).hexdigest()[:16]
 
     async def answer(self, request: Request) -> Response:
         """Answer with the file, or that the client has it."""
-        headers = {**_HEADERS, "ETag": f'"{hashlib.sha256(self.content).hexdigest()[:32]}"'}
+        headers = {**_HEADERS, "ETag": f'"{self.version}"'}
+        if request.query_params.get(VERSION) == self.version:
+            headers["Cache-Control"] = _FOR_EVER
         if headers["ETag"] in request.headers.get("if-none-match", ""):
             return Response(status_code=HTTPStatus.NOT_MODIFIED, headers=headers)
         return Response(self.content, headers=headers, media_type=self.media_type)
@@ -58,6 +67,12 @@ FILES: Final[Mapping[str, StaticFile]] = {
     _FAVICON: _packaged("favicon.ico", "image/vnd.microsoft.icon"),
 }
 """The files of all sites, by path below the site's address."""
+
+
+def versioned(path: str, file: StaticFile) -> str:
+    """Return the address of a file in its version, below the site's address."""
+    return f"{path}?{VERSION}={file.version}"
+
 
 _DIGEST: Final = hashlib.sha256(FILES[SCRIPT].content).digest()
 SCRIPT_CHECKSUM: Final = f"sha256-{base64.b64encode(_DIGEST).decode()}"

@@ -17,7 +17,14 @@ from ibi.foundation.pages.icons import ICONS, MARK
 from ibi.foundation.pages.language import CHOICES, page_language, translations
 from ibi.foundation.pages.links import Links
 from ibi.foundation.pages.site import Site
-from ibi.foundation.pages.static_files import ICON, SCRIPT, SCRIPT_CHECKSUM, STYLE_SHEET
+from ibi.foundation.pages.static_files import (
+    FILES,
+    ICON,
+    SCRIPT,
+    SCRIPT_CHECKSUM,
+    STYLE_SHEET,
+    versioned,
+)
 from ibi.identifier.language_preference import LanguagePreference
 
 
@@ -39,10 +46,10 @@ _UNFIT: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uff
 
 _SHARED: Final[Mapping[str, object]] = {
     "choices": CHOICES,
-    "style_sheet": STYLE_SHEET,
-    "script": SCRIPT,
+    "style_sheet": versioned(STYLE_SHEET, FILES[STYLE_SHEET]),
+    "script": versioned(SCRIPT, FILES[SCRIPT]),
     "script_checksum": SCRIPT_CHECKSUM,
-    "icon": ICON,
+    "icon": versioned(ICON, FILES[ICON]),
     "icons": ICONS,
     "mark": MARK,
 }

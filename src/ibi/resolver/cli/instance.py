@@ -19,6 +19,7 @@ from ibi.foundation.cli.instance_commands import (
 )
 from ibi.foundation.cli.instance_folder import refuse_used
 from ibi.foundation.cli.options import json_option, refuse_closed_output
+from ibi.foundation.pages.identity import check_logo
 from ibi.foundation.processes.server import address_of, run
 from ibi.foundation.system import instance_lock
 from ibi.foundation.system.clock import SystemClock
@@ -116,7 +117,8 @@ def serve(folder: Path | None, *, listen: str, workers: int | None) -> None:
     """
     refuse_closed_output()
     settings = read_resolver(RESOLVER.folder_of(folder).absolute())
-    serve_instance(settings, listen, workers, _serve_alone, _serve_together)
+    check = partial(check_logo, settings, partial(click.echo, err=True))
+    serve_instance(settings, listen, workers, _serve_alone, _serve_together, check)
 
 
 def _serve_together(folder: Path, listener: socket.socket, workers: int) -> None:

@@ -8,16 +8,14 @@ from typing import Final
 from starlette.requests import Request
 from starlette.responses import Response
 
+from ibi.foundation.pages import response
 from ibi.foundation.pages.language import preference_of
 from ibi.foundation.pages.links import LANGUAGE, LANGUAGE_OF_ITEM
-from ibi.foundation.pages.static_files import SECURITY_POLICY
 from ibi.foundation.pages.templates import Page
 from ibi.identifier.language_preference import LanguagePreference
 
 PAGE_HEADERS: Final = {
-    "Content-Security-Policy": SECURITY_POLICY,
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "strict-origin-when-cross-origin",
+    **response.PAGE_HEADERS,
     "Vary": "Accept-Language, Accept",
     "Cache-Control": "no-store",
 }
@@ -26,8 +24,7 @@ PAGE_HEADERS: Final = {
 
 def page_response(page: Page, status: int = HTTPStatus.OK) -> Response:
     """Return the response with a page."""
-    headers = {**PAGE_HEADERS, "Content-Language": page.language}
-    return Response(page.html, status, headers, "text/html")
+    return response.page_response(page, status, PAGE_HEADERS)
 
 
 def preference_in(request: Request) -> LanguagePreference:

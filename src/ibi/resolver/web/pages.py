@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from ibi.errors import printable
+from ibi.foundation.pages.identity import ImprintView, SiteIdentity
 from ibi.foundation.pages.links import ARCHIVES, HOME, REGISTER, ResolverLinks
-from ibi.foundation.pages.site import Entry, Site
+from ibi.foundation.pages.site import Entry
 from ibi.foundation.pages.templates import Page, ProblemView, Templates
 from ibi.identifier.language_preference import LanguagePreference
 from ibi.resolver.rules.archive_site import site_of
@@ -39,15 +40,17 @@ class ResolverPages:
     to the same page in another language are made from it.
     """
 
-    def __init__(self, name: str, base: str) -> None:
+    def __init__(self, identity: SiteIdentity, base: str) -> None:
         """Read templates and translations; `base` is the resolver's public address."""
         self._templates = Templates(
             "ibi.resolver.web",
-            Site(name=name, navigation=NAVIGATION, footer=FOOTER),
+            identity.site(NAVIGATION, FOOTER),
             ResolverLinks(base),
             {"translated_reason": translated_reason, "site_of": site_of},
         )
         self._page = self._templates.page
+        self.site_files = identity.files
+        self._imprint = ImprintView(identity.imprint_text)
 
     def home(self, view: ResolverHomeView, preference: LanguagePreference, here: str = "") -> Page:
         """Render the front page, with its field and the explanation of a pasted text."""
@@ -86,6 +89,12 @@ class ResolverPages:
     def explain(self, view: ExplainView, preference: LanguagePreference, here: str = "") -> Page:
         """Render the archives asked, their answers, and the reason of the outcome."""
         return self._page("explain.html", view, preference, here)
+
+    def imprint(self, preference: LanguagePreference, here: str = "") -> Page | None:
+        """Render the imprint; None if the settings have no text of one."""
+        if not self._imprint.text:
+            return None
+        return self._page("imprint.html", self._imprint, preference, here)
 
     def problem(self, view: ProblemView, preference: LanguagePreference, here: str = "") -> Page:
         """Render an error, and what to do."""

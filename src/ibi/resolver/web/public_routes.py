@@ -7,10 +7,12 @@ from http import HTTPStatus
 from typing import Final
 
 import msgspec
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from ibi.foundation.pages.links import IMPRINT
 from ibi.foundation.pages.static_files import static_routes
 from ibi.foundation.pages.templates import ProblemView
 from ibi.foundation.web.header_values import uri
@@ -124,7 +126,8 @@ class ResolverPublicRoutes:
             Route("/", self.home),
             Route("/archives", self.archives),
             Route("/explain", self.explain),
-            *static_routes(),
+            *static_routes(self._pages.site_files),
+            Route(IMPRINT, self.imprint),
             Route("/robots.txt", self.robots),
             Route("/{rest:path}", self.persistent),
         ]
@@ -144,6 +147,13 @@ class ResolverPublicRoutes:
         )
         view = ArchivesView(archives=known, now=self._clock.wall(), open_conflicts=count)
         return page_response(self._pages.archives(view, preference_in(request), target_of(request)))
+
+    async def imprint(self, request: Request) -> Response:
+        """Show the imprint; without one this path is as unknown as any other."""
+        page = self._pages.imprint(preference_in(request), target_of(request))
+        if page is None:
+            raise HTTPException(HTTPStatus.NOT_FOUND)
+        return page_response(page)
 
     async def robots(self, _: Request) -> Response:
         """Exclude robots from searches among all archives, and from nothing else."""

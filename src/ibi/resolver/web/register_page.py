@@ -24,7 +24,7 @@ from starlette.routing import Route
 from ibi.errors import IbiError, ProofError, RequestError, StorageError, TooManyRequestsError
 from ibi.foundation.pages.language import preference_of
 from ibi.foundation.pages.links import LANGUAGE, REGISTER
-from ibi.foundation.pages.static_files import SECURITY_POLICY
+from ibi.foundation.pages.response import page_response
 from ibi.foundation.pages.templates import Page, ProblemView
 from ibi.foundation.web.authorization import Authorizer
 from ibi.foundation.web.problems import problem_of
@@ -48,13 +48,7 @@ LARGEST_FORM: Final = 16_384
 _MAX_FIELDS: Final = 16
 _FORM: Final = "application/x-www-form-urlencoded"
 
-_HEADERS: Final = {
-    "Content-Security-Policy": SECURITY_POLICY,
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
-    "Vary": "Accept-Language",
-    "Cache-Control": "no-store",
-}
+_HEADERS: Final = {"Referrer-Policy": "no-referrer", "Cache-Control": "no-store"}
 
 
 class RegisterPage:
@@ -197,6 +191,4 @@ def _here(request: Request) -> str:
 
 
 def _response(page: Page, status: int, headers: Mapping[str, str]) -> Response:
-    return Response(
-        page.html, status, {**_HEADERS, "Content-Language": page.language, **headers}, "text/html"
-    )
+    return page_response(page, status, {**_HEADERS, **headers})

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from importlib import metadata
 
 from ibi.errors import NotOnRecordError
+from ibi.foundation.pages.identity import identity_of
 from ibi.foundation.system.dns import DnsTexts
 from ibi.foundation.system.mailbox import messages
 from ibi.foundation.system.smtp import NoMailer, SmtpMailer
@@ -164,7 +165,7 @@ def build_app(  # all capabilities
     about = ResolverAnswer(settings.name, settings.address, settings.service, version)
     notices = AdministratorNotices(_mailer(settings), settings.address)
     opening = OpenRegistration(registry, _domain_proof(base), is_open=settings.open_registration)
-    pages = ResolverPages(settings.name, settings.address)
+    pages = ResolverPages(identity_of(settings), settings.address)
     words, names, limits = endpoints.words, endpoints.names, endpoints.limits
     search = SearchPage(settings.address, words, names, limits, base.clock, pages)
     return ResolverApp(

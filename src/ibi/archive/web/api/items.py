@@ -47,8 +47,14 @@ KINDS: Final = ("data", "metadata", "service")
 class ItemsApi:
     """Handlers of the operations on items."""
 
-    def __init__(self, archive: Archive, urls: ArchiveUrls, holders: HolderCheck) -> None:
-        """Act on an archive; `holders` knows the items of other archives."""
+    def __init__(
+        self, archive: Archive, urls: ArchiveUrls, holders: HolderCheck, publisher: str
+    ) -> None:
+        """Act on an archive; `holders` knows the items of other archives.
+
+        `publisher` is that of items that name none.
+        """
+        self._publisher = publisher
         self._archive = archive
         self._urls = urls
         self._holders = holders
@@ -135,7 +141,9 @@ class ItemsApi:
         if written is None:
             msg = f"Metadata are not offered as {shown(name)}, only as {', '.join(FORMATS)}."
             raise HTTPException(HTTPStatus.NOT_ACCEPTABLE, msg)
-        body = written.write(record, look.item.forms, self._urls.persistent_base)
+        body = written.write(
+            record.published_by(self._publisher), look.item.forms, self._urls.persistent_base
+        )
         return Response(body, media_type=written.content_type)
 
     async def describe(self, request: AuthorizedRequest) -> Response:
