@@ -36,15 +36,16 @@ install: $(INSTALLED) ## create .venv from the lock file
 up: $(INSTALLED) ## run a resolver and an archive with a few items, until Ctrl-C
 	@$(BIN)/ibi up --demo
 
-# Independent programs that some tests use: Tcl reads our pair lists, a browser opens deposited files.
+# Independent programs that some tests use: Tcl reads our pair lists, a browser opens pages and deposited files.
 JUDGES := tclsh chromium
+PACKAGES := tcl chromium
 .PHONY: judges
 judges: ## install the Debian packages of tclsh and chromium, which some tests use, if they are missing
 	@for judge in $(JUDGES); do command -v $$judge > /dev/null || missing=yes; done; \
 	if [ -n "$$missing" ] && [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
-	  echo "Installing tcl and chromium, which some tests need (once) ..."; \
+	  echo "Installing $(PACKAGES), which some tests need (once) ..."; \
 	  export DEBIAN_FRONTEND=noninteractive; apt-get --quiet=2 update > /dev/null; \
-	  apt-get --quiet=2 install --yes --no-install-recommends tcl chromium > /dev/null; \
+	  apt-get --quiet=2 install --yes --no-install-recommends $(PACKAGES) > /dev/null; \
 	fi
 
 # One process more than cores, because some tests spend their time waiting for time-outs.
@@ -90,6 +91,24 @@ attack: $(INSTALLED) judges ## run all attacks of the threat model in full, with
 	IBI_ATTACKS=full $(BIN)/python -m pytest --numprocesses=2 --dist=loadfile -m "not long and not alone" \
 	  tests/attacks tests/federation/test_openapi_http.py
 	IBI_ATTACKS=full $(BIN)/python -m pytest -m "alone and not long" tests/attacks
+
+# Packages of npm are installed beside the Python packages; their scripts, which would download browsers, never run.
+NPM_PACKAGES := .venv/judges/.installed
+$(NPM_PACKAGES): tests/browser/package.json tests/browser/package-lock.json | $(INSTALLED)
+	@$(MAKE) --no-print-directory judges JUDGES="chromium firefox-esr lynx java npm" \
+	  PACKAGES="chromium firefox-esr lynx default-jre-headless npm"
+	@echo "Installing pa11y, Lighthouse and vnu into .venv/judges (once) ..."
+	@mkdir -p .venv/judges && cp $^ .venv/judges
+	@cd .venv/judges && npm ci --ignore-scripts --no-audit --no-fund --silent
+	@touch $@
+
+.PHONY: browser
+browser: $(INSTALLED) $(NPM_PACKAGES) ## drive Chromium and Firefox as people do, and judge all pages (long)
+	$(BIN)/python -m pytest --numprocesses=2 --dist=loadfile -m "not screenshots" tests/browser
+
+.PHONY: screenshots
+screenshots: $(INSTALLED) judges ## write the pictures of pages in docs/pictures
+	$(BIN)/python -m pytest -m screenshots tests/browser
 
 .PHONY: faults
 faults: $(INSTALLED) ## simulate federations; kill, stop and fork processes, set clocks, break disks (long)

@@ -30,7 +30,7 @@ LONG: dict[str, str] = {}
 SHORT: dict[str, str] = {}
 """Modules that may be shorter although one other imports them, and why."""
 OF_THE_WHOLE = {
-    *("architecture", "attacks", "conformance", "faults", "federation", "simulation"),
+    *("architecture", "attacks", "browser", "conformance", "faults", "federation", "simulation"),
     *("support", "vectors"),
 }
 """Folders of tests that judge several programs or the whole, or serve other tests."""

@@ -1,0 +1,29 @@
+// Scores pages by Lighthouse: reads URLs (JSON) from standard input, and writes scores (JSON).
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+
+const load = createRequire(join(process.argv[2], "package.json"));
+const lighthouse = (await import(load.resolve("lighthouse"))).default;
+const { launch } = await import(load.resolve("chrome-launcher"));
+
+const scores = {};
+const chrome = await launch({
+  chromePath: process.env.CHROME_PATH,
+  chromeFlags: ["--headless", "--no-sandbox", "--disable-dev-shm-usage"],
+});
+try {
+  for (const url of JSON.parse(readFileSync(0, "utf-8"))) {
+    const { lhr } = await lighthouse(url, { port: chrome.port, logLevel: "error" });
+    scores[url] = {};
+    for (const [name, category] of Object.entries(lhr.categories)) {
+      const costly = category.auditRefs
+        .filter(({ id, weight }) => weight && lhr.audits[id].score !== null && lhr.audits[id].score < 0.9)
+        .map(({ id }) => id);
+      scores[url][name] = { score: Math.round(category.score * 100), costly };
+    }
+  }
+} finally {
+  chrome.kill();
+}
+process.stdout.write(JSON.stringify(scores));

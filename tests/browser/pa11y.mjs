@@ -1,0 +1,37 @@
+// Judges pages by pa11y: reads visits (JSON) from standard input, and writes findings (JSON).
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+
+const load = createRequire(join(process.argv[2], "package.json"));
+const pa11y = (await import(load.resolve("pa11y"))).default;
+const puppeteer = (await import(load.resolve("puppeteer"))).default;
+
+const visits = JSON.parse(readFileSync(0, "utf-8"));
+const browser = await puppeteer.launch({
+  executablePath: process.env.CHROME_PATH,
+  args: ["--no-sandbox", "--disable-dev-shm-usage"],
+});
+const findings = [];
+try {
+  for (const visit of visits) {
+    const page = await browser.newPage();
+    await page.setExtraHTTPHeaders({ "Accept-Language": visit.language });
+    await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: visit.scheme }]);
+    const judged = await pa11y(visit.url, {
+      browser,
+      page,
+      standard: "WCAG2AA",
+      runners: ["htmlcs"],
+      viewport: { width: visit.width, height: 800 },
+      timeout: 60000,
+    });
+    for (const issue of judged.issues) {
+      findings.push({ page: visit.name, code: issue.code, element: issue.context || issue.selector });
+    }
+    await page.close();
+  }
+} finally {
+  await browser.close();
+}
+process.stdout.write(JSON.stringify(findings));
