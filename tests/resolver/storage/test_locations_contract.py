@@ -90,6 +90,10 @@ def test_pages_add_and_take_away(store: SqlResolverStore) -> None:
     ] + 3 * [[one.number]]
     two = kept(store, begun(store, "b"), page(2))
     assert sorted(store.locations.holders(2)) == sorted((one.number, two.number))
+    assert sorted(store.locations.holders_of_each([1, 2, 3, 99])) == sorted(
+        [(2, one.number), (2, two.number), (3, one.number)]
+    )
+    assert store.locations.holders_of_each([]) == []
     assert sorted(store.locations.digests(), key=lambda each: each.archive) == [one, two]
     more = kept(store, one, page(4, after=20, last=30, more=True), 9)
     assert (more.whole, more.confirmed) == (True, 8)

@@ -195,6 +195,14 @@ def test_a_dropped_archive_is_forgotten_and_its_history_is_not(store: SqlResolve
     assert [each.act for each in store.archives.events(0, 9)] == ["register", "drop"]
 
 
+def test_archives_that_were_removed_stay_known(store: SqlResolverStore) -> None:
+    assert store.archives.removed() == []
+    for number in (2, 1, 1):
+        keep(store, archive(number), None)
+        assert drop(store, archive(number).id, replace(event("remove"), archive=f"a{number}"))
+    assert store.archives.removed() == ["a1", "a2"]
+
+
 def test_history_grows_and_is_read_page_by_page(store: SqlResolverStore) -> None:
     acts = [f"act {number}" for number in range(5)]
     for act in acts:

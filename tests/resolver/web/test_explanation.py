@@ -45,6 +45,8 @@ def test_every_outcome_has_its_name_and_a_sentence(name: str) -> None:
         "unread": "unsure",
         "original-gone": "gone",
         "next-not-found": "not-found",
+        "in-the-future": "not-found",
+        "unknown-host": "not-found",
     }
     explanation = explained(all_outcomes()[name])
     assert explanation.outcome == special.get(name, name)
@@ -170,7 +172,7 @@ def test_names_in_json_stay() -> None:
         *("question", "label", "verbs", "asked", "decision", "why", "because", "next", "seconds"),
     ]
     assert list(told["steps"][0]["asked"][0]) == [
-        *("archive", "address", "said", "detail", "fault", "next", "seconds"),
+        *("archive", "name", "address", "said", "detail", "fault", "next", "seconds"),
         *("is_owner", "is_home", "is_likely", "chosen"),
     ]
 

@@ -23,7 +23,7 @@ from ibi.identifier.language_preference import LanguagePreference
 from ibi.model.archive_record import RegistrationKey
 from ibi.model.registration import ArchiveState, Origin, RegisteredArchive
 from ibi.resolver.ports.store import Challenge
-from ibi.resolver.rules.archive_documents import FoundItem, FoundItems
+from ibi.resolver.rules.archive_documents import FoundItem, FoundItems, Tombstone
 from ibi.resolver.web.explanation import Asked, Explanation, Said, as_text
 from ibi.resolver.web.explanation_builder import explain
 from ibi.resolver.web.pages import ResolverPages
@@ -40,6 +40,7 @@ from ibi.resolver.web.views import (
     REASONS,
     ArchivesView,
     ChallengeView,
+    DeletedItem,
     ExplainView,
     FilledForm,
     KeyView,
@@ -136,6 +137,17 @@ def searched(word: str, number: int) -> SearchedArchives:
         without=(unknown, named) * number,
         silent=((unknown, word), (named, "it is down")) * number,
         not_asked=number,
+    )
+
+
+def deleted(word: str) -> DeletedItem:
+    """Return what an archive says of a deleted item, with a word in every text."""
+    replacement = parse(LATER)
+    return DeletedItem(
+        label=parse(ITEM),
+        archive=NamedArchive(service=word, address="a.example", name=word),
+        tombstone=Tombstone(word, "", word, word, replacement, replacement),
+        address=f"http://a.example/{ITEM}",
     )
 
 
@@ -246,7 +258,9 @@ def several(word: str = HARMLESS) -> dict[str, Callable[[ResolverPages], Page]]:
         views[f"explain {name}"] = lambda pages, view=shown: pages.explain(view, PORTUGUESE, here)  # type: ignore[misc]  # likewise
         plain = outcome(name, retry_after=len(name) % 2)
         views[name] = lambda pages, view=plain: pages.outcome(view, ENGLISH, here)  # type: ignore[misc]  # likewise
-        foreign = replace(plain, explanation=with_word(name, word))
+        foreign = replace(
+            plain, explanation=with_word(name, word), meant=(word,), deleted=deleted(word)
+        )
         views[f"hostile {name}"] = lambda pages, view=foreign: pages.outcome(view, PORTUGUESE, here)  # type: ignore[misc]  # likewise
     for status in (400, 401, 403, 404, 429, 500, 503, 507):
         problem = ProblemView(status=status, title=word, detail=word, retry_after=status % 2)
@@ -466,7 +480,7 @@ def test_a_claim_in_doubt_by_an_unread_record_is_shown_as_such() -> None:
 
 def test_a_deletion_has_its_date() -> None:
     shown = text_of(PAGES.outcome(outcome("gone"), PORTUGUESE))
-    assert "Diz que o item foi excluído: 3 de fevereiro de 2020" in shown
+    assert "first.example, 3 de fevereiro de 2020" in shown
 
 
 def test_an_unknown_format_is_answered_with_the_list() -> None:
@@ -478,7 +492,7 @@ def test_an_unknown_format_is_answered_with_the_list() -> None:
 def test_a_chain_is_a_list_of_its_labels() -> None:
     root = read(PAGES.outcome(outcome("loop"), ENGLISH))
     (chain,) = root.iter("ol")
-    assert [str(each.text) for each in chain.iter("a")] == [ITEM, LATER, ITEM]
+    assert ["".join(map(str, each.itertext())) for each in chain.iter("a")] == [ITEM, LATER, ITEM]
 
 
 def test_every_outcome_leads_to_its_explanation() -> None:
@@ -809,7 +823,8 @@ def words_of_pages() -> Iterator[str]:
             for each in list(root.iter()):
                 if each.get("lang") == "en":
                     each.clear()
-            yield f"{name}: {' '.join(''.join(map(str, root.itertext())).split())}"
+            text = " ".join("".join(map(str, root.itertext())).split())
+            yield f"{name.replace('-', '_')}: {text}"
 
 
 ENGLISH_WORDS = re.compile(r"\b(?:the|is|are|was|of|that|has|have|answer|its|because)\b")

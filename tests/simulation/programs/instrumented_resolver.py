@@ -16,6 +16,7 @@ from ibi.resolver.rules.followed_logs import FollowedLogs
 from ibi.resolver.rules.redirect_entry import CachedRedirect
 from ibi.resolver.rules.resolution import Resolution
 from ibi.resolver.search.hops import HopResolver
+from ibi.resolver.search.plausibility import Plausibility
 from ibi.resolver.search.pool import SearchPool
 from ibi.resolver.storage.store import SqlResolverStore
 from ibi.resolver.web.redirect import RedirectEndpoint
@@ -51,10 +52,14 @@ class InstrumentedHopResolver(HopResolver):
     """Reports the resolution of every question."""
 
     def __init__(
-        self, searching: SearchPool, following: ChangeFeed, on_end: Callable[[Resolution], None]
+        self,
+        searching: SearchPool,
+        following: ChangeFeed,
+        plausibility: Plausibility,
+        on_end: Callable[[Resolution], None],
     ) -> None:
         """Call `on_end` with every resolution."""
-        super().__init__(searching, following.catch_up)
+        super().__init__(searching, following.catch_up, plausibility)
         self._on_end = on_end
 
     async def resolve(self, *args: Any, **options: Any) -> Resolution:  # noqa: ANN401  # as it is

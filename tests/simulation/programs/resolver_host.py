@@ -30,6 +30,7 @@ from ibi.resolver.registry.registration_key import KeyGuessLimit
 from ibi.resolver.rules.redirect_cache import LastingRedirects, RedirectCache
 from ibi.resolver.search.conflicts import Conflicts
 from ibi.resolver.search.owners import Owners
+from ibi.resolver.search.plausibility import Plausibility
 from ibi.resolver.search.pool import SearchPool
 from ibi.resolver.search.recorder import SearchRecorder
 from ibi.resolver.search.unfollowed_archives import UnfollowedArchives
@@ -181,7 +182,10 @@ class ResolverHost(Host):
         self.redirects = InstrumentedRedirect(
             self.base,
             InstrumentedHopResolver(
-                searching, following, lambda found: self.world.judge.check_resolution(self, found)
+                searching,
+                following,
+                Plausibility(registry, locations, clock),
+                lambda found: self.world.judge.check_resolution(self, found),
             ),
             memory,
             self.warm,

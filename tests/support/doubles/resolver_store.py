@@ -128,6 +128,11 @@ class MemoryResolverStore:
     def _note(self, event: RegistryEvent) -> None:
         self.history.append(replace(event, number=len(self.history) + 1))
 
+    def removed(self) -> list[str]:
+        """Return the archives that were ever removed."""
+        self._answer()
+        return sorted({each.archive for each in self.history if each.act == "remove"})
+
     def events(self, after: int, limit: int) -> list[RegistryEvent]:
         """Return the history from a number on."""
         self._answer()

@@ -26,6 +26,7 @@ from ibi.resolver.rules.decision import (
     decide,
 )
 from ibi.resolver.rules.evidence import Evidence
+from ibi.resolver.rules.label_plausibility import Impossibility, with_impossibility
 from ibi.resolver.rules.resolution import Chain, Resolution, ResolutionStep
 from ibi.wire.question import Question
 from ibi.wire.url_list import Related, UrlList
@@ -141,6 +142,14 @@ def resolution(text: str, *hearings: Evidence) -> Resolution:
     return Resolution(asked, tuple(steps), Chain(labels, is_loop))
 
 
+def impossible(unsure: Resolution, why: Impossibility) -> Resolution:
+    """Return the resolution of a label that no archive can have, although one is silent."""
+    decision = with_impossibility(unsure.last.decision, lambda: why)
+    assert isinstance(decision, NotFound)
+    steps = (*unsure.steps[:-1], replace(unsure.last, decision=decision))
+    return replace(unsure, steps=steps, outcome=decision)
+
+
 def redirected() -> Resolution:
     """By a hop, with all that archives can say."""
     return resolution(
@@ -179,6 +188,10 @@ def all_outcomes() -> dict[str, Resolution]:
         "unsure": resolution(ITEM, evidence(has_not(FIRST), silent(SECOND), silent(THIRD))),
         "doubted": resolution(ITEM, evidence(has(SECOND), silent(FIRST), owner=FIRST)),
         "unread": resolution(ITEM, replace(evidence(has(SECOND)), is_on_record=False)),
+        **{
+            why.value: impossible(resolution(ITEM, evidence(has_not(FIRST), silent(SECOND))), why)
+            for why in Impossibility
+        },
         "loop": resolution(f"{ITEM}!", evidence(there), evidence(back)),
         "endless": resolution(f"{ITEM}!", evidence(there)),
     }

@@ -56,6 +56,8 @@ class TombstoneProblem(msgspec.Struct, frozen=True, omit_defaults=True):
     replaced_by: Labels | None = None
     metadata: Labels | None = None
     """The labels of its metadata, if they were not deleted with it."""
+    item_title: str = ""
+    """The title that the item had, if its metadata were not deleted with it."""
 
 
 class ItemPages:
@@ -195,6 +197,7 @@ def _tombstone_problem(view: TombstoneView) -> Response:
         view.tombstone.reason,
         labels(view.tombstone.replaced_by),
         labels(view.metadata),
+        view.title,
     )
     headers = {**PAGE_HEADERS, "Cache-Control": "no-cache"}
     return Response(msgspec.json.encode(problem), general.status, headers, MEDIA_TYPE)

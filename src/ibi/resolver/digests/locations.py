@@ -9,7 +9,7 @@ none.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
@@ -92,6 +92,18 @@ class Locations:
             _LOG.warning("locations cannot be read", error=str(failure) or "it takes too long")
             return None
 
+    async def listed(self, fingerprints: Sequence[int]) -> frozenset[int]:
+        """Return which of the fingerprints are in a digest; none if that cannot be read in time."""
+        loop = asyncio.get_running_loop()
+        if not fingerprints or loop.time() < self._rests_until:
+            return frozenset()
+        reading = loop.run_in_executor(self._threads, self._store.holders_of_each, fingerprints)
+        try:
+            found = await asyncio.wait_for(reading, READ_TIMEOUT_SECONDS)
+        except (IbiError, TimeoutError):
+            return frozenset()
+        return frozenset(each for each, number in found if self._named([number]))
+
     def _named(self, numbers: Iterable[int]) -> frozenset[str]:
         """Return the ids of archives; an unknown number belonged to a digest that was dropped."""
         names = (self._archives.get(number) or self._pinned.get(number) for number in numbers)
@@ -100,6 +112,11 @@ class Locations:
     def digest(self, archive: str) -> DigestProgress | None:
         """Return how much of an archive's digest is stored."""
         return self._digests.get(archive)
+
+    def is_whole(self, archive: str) -> bool:
+        """Return whether the digest of an archive was read to its end, however long ago."""
+        digest = self._digests.get(archive)
+        return archive in self._pins if digest is None else digest.whole
 
     def count(self, archive: str) -> int:
         """Return how many names the digest of an archive lists; 0 if there is none."""

@@ -110,6 +110,10 @@ class ArchiveStore(Protocol):
         """Add to the history, and add these labels to the change feed."""
         ...
 
+    def removed(self) -> list[str]:
+        """Return the ids of all archives that were ever removed."""
+        ...
+
     def events(self, after: int, limit: int) -> list[RegistryEvent]:
         """Return the history, the oldest first, numbered later than `after`."""
         ...
@@ -286,4 +290,8 @@ class LocationStore(Protocol):
 
     def holders(self, fingerprint: int) -> list[int]:
         """Return the numbers of the digests that have a fingerprint."""
+        ...
+
+    def holders_of_each(self, fingerprints: Sequence[int]) -> list[tuple[int, int]]:
+        """Return which of the fingerprints are in which digests, by the numbers of these."""
         ...

@@ -11,18 +11,20 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Callable, Collection, Coroutine, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any, Final, TypeAlias, TypeVar
 
 from ibi.errors import (
+    LabelError,
     NotOnRecordError,
     RegistrationKeyError,
     ResolverRequestError,
     StorageFullError,
     shown,
 )
-from ibi.identifier.label import Label
+from ibi.identifier.label import Label, parse
 from ibi.model.archive_record import ArchiveRecord, RegistrationKey
 from ibi.model.clock import Clock
 from ibi.model.registration import Origin, ProvedPlace, RegisteredArchive
@@ -98,6 +100,7 @@ class Registry:
         self.ranks = roster.ranks
         self.homes = roster.homes
         self.is_free = roster.is_free
+        self.knows_host = roster.knows_host
         self.find = roster.find
         self.is_asked = availability.is_asked
         self.last_asked = availability.last_asked
@@ -113,6 +116,8 @@ class Registry:
         self.followed = await asyncio.to_thread(self._feed.newest)
         for archive in await asyncio.to_thread(self._store.archives):
             self._roster.put(archive)
+        for name in await asyncio.to_thread(self._store.removed):
+            self._note_removed(name)
         self._writer = asyncio.create_task(self._outages.run())
 
     async def close(self) -> None:
@@ -360,6 +365,10 @@ class Registry:
         self._roster.drop(name)
         self._availability.forget(name)
         self._outages.forget(name)
+
+    def _note_removed(self, name: str) -> None:
+        with suppress(LabelError):
+            self._roster.note_host(parse(name, strict=True))
 
     def _known(self, name: str) -> RegisteredArchive:
         archive = self._roster.find(name)

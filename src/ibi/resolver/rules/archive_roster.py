@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 
 from ibi.identifier.label import Label
 from ibi.model.registration import EVERY_PORT, ProvedPlace, RegisteredArchive
-from ibi.resolver.rules.home_places import Place, homes_for, places_of
+from ibi.resolver.rules.home_places import Place, homes_for, host_and_port, places_of
 
 _NO_ARCHIVES: Final[frozenset[str]] = frozenset()
 _Standing: TypeAlias = tuple[str, bool, tuple[str, ...]]
@@ -32,6 +32,8 @@ class Roster:
         self._down: dict[str, RegisteredArchive] = {}
         self._homes: dict[str, dict[int, frozenset[str]]] = {}
         """The archives at a host or IP address, by port."""
+        self._hosts: set[str] = set()
+        """Hosts and IP addresses at which an archive is registered, or was."""
         self._tuple: tuple[RegisteredArchive, ...] | None = ()
         self._ranks: Mapping[str, int] | None = None
 
@@ -70,6 +72,14 @@ class Roster:
         """Return the archives that are homes of a label, also those that are switched off."""
         return _NO_ARCHIVES.union(*map(self._at, homes_for(label)))
 
+    def knows_host(self, host: str) -> bool:
+        """Return whether an archive is registered at a host or IP address, or ever was."""
+        return host in self._hosts
+
+    def note_host(self, service: Label) -> None:
+        """Remember the host of an archive that was removed, by the label of its service."""
+        self._hosts.update(host for host, _ in homes_for(service))
+
     def is_free(self, place: ProvedPlace, name: str) -> bool:
         """Return whether no other archive is at home at a place, nor at any port that it covers."""
         ports = self._homes.get(place.host, {})
@@ -81,6 +91,10 @@ class Roster:
         name = archive.id
         before = self._archives.get(name)
         self._archives[name] = archive
+        if before is None or before.address != archive.address:
+            self.note_host(archive.service)
+            self._hosts.update(host for host, _ in places_of(archive))
+            self._hosts.add(host_and_port(archive.address)[0])
         self._note(name, before, archive)
 
     def invalidate(self) -> None:

@@ -76,7 +76,13 @@ class Unserved:
 
 @dataclass(frozen=True, slots=True)
 class NotFound:
-    """No archive has the item: all archives have answered."""
+    """No archive has the item: all archives have answered, or none can have it."""
+
+    impossible: str = ""
+    """The code of why no archive can have it (`rules.label_plausibility`); empty if all archives
+    have answered."""
+    silences: tuple[NoReply, ...] = ()
+    """The archives that have not answered, if none can have it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -293,7 +293,7 @@ class RedirectCache:
                 if is_kept:
                     self._keep(known, resolution, now)
                 return known
-            case NotFound() | Gone() | Unserved() | Chain() if is_kept:
+            case NotFound(impossible="") | Gone() | Unserved() | Chain() if is_kept:
                 key = _key(resolution.question, resolution.only_for)
                 self._absent.put(key, resolution, resolution, now)
         return resolution

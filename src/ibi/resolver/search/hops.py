@@ -20,8 +20,10 @@ from ibi.resolver.rules.decision import (
     decide,
 )
 from ibi.resolver.rules.evidence import Evidence
+from ibi.resolver.rules.label_plausibility import with_impossibility
 from ibi.resolver.rules.redirect_target import personal_answers
 from ibi.resolver.rules.resolution import Chain, Resolution, ResolutionStep
+from ibi.resolver.search.plausibility import Plausibility
 from ibi.resolver.search.pool import SearchPool
 from ibi.resolver.search.search import Charge, Search
 from ibi.wire.question import Question
@@ -55,10 +57,17 @@ class HopResolver:
     """Resolves questions."""
 
     def __init__(
-        self, pool: SearchPool, catch_up: Callable[[], Awaitable[None]] = _no_catch_up
+        self,
+        pool: SearchPool,
+        catch_up: Callable[[], Awaitable[None]] = _no_catch_up,
+        plausibility: Plausibility | None = None,
     ) -> None:
-        """Resolve by these searches; `catch_up` reads the changes of other processes."""
+        """Resolve by these searches; `catch_up` reads the changes of other processes.
+
+        Without `plausibility`, every label may be in an archive that is silent.
+        """
         self._pool = pool
+        self._plausibility = plausibility
         self._catch_up = catch_up
 
     async def resolve(  # noqa: PLR0913  # the reader, and the account of the reader
@@ -115,14 +124,14 @@ class HopResolver:
     ) -> ResolutionStep:
         began, clients = asyncio.get_running_loop().time(), reader.clients
         search = self._search(question, clients, charge, quota_key, ask_all=ask_all)
-        evidence, decision = await _decided(question, search, ask_all=ask_all)
+        evidence, decision = await self._decided(question, search, ask_all=ask_all)
         if isinstance(decision, NotFound):
             # NotFound needs the replies of all archives, also of those that were included
             # meanwhile, here or by another process.
             await self._catch_up()
             if search.version != self._pool.version:
                 search = self._search(question, clients, charge, quota_key, ask_all=ask_all)
-                evidence, decision = await _decided(question, search, ask_all=ask_all)
+                evidence, decision = await self._decided(question, search, ask_all=ask_all)
         for_reader = _PersonalAnswers(self._pool, search.request, charge)
         evidence, decision = await for_reader.decided(question, reader, evidence, decision)
         key = None
@@ -136,6 +145,16 @@ class HopResolver:
         return ResolutionStep(
             question, request, evidence, decision, search.began, seconds, key, bool(personal)
         )
+
+    async def _decided(
+        self, question: Question, search: Search, *, ask_all: bool
+    ) -> tuple[Evidence, Decision]:
+        evidence, decision = await _decided(question, search, ask_all=ask_all)
+        plausibility = self._plausibility
+        if plausibility is not None:
+            judge = plausibility.impossibility
+            decision = with_impossibility(decision, lambda: judge(question.label, evidence))
+        return evidence, decision
 
     def _search(
         self,

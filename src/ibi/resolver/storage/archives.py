@@ -72,6 +72,13 @@ class SqlArchives:
 
         self._handle.write(work)
 
+    def removed(self) -> list[str]:
+        """Return the ids of all archives that were ever removed, by the history."""
+        rows = self._handle.survey(
+            "SELECT DISTINCT archive FROM resolver_event WHERE act = 'remove'"
+        )
+        return sorted(archive for (archive,) in rows)
+
     def events(self, after: int, limit: int) -> list[RegistryEvent]:
         """Return the history, the oldest first, numbered later than `after`."""
         rows = self._handle.read(

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any, Final, TypeAlias
 
 from ibi.foundation.sql.database import Execute
-from ibi.foundation.sql.rows import groups, insert_rows
+from ibi.foundation.sql.rows import groups, insert_rows, marks
 from ibi.foundation.sql.store import SqlHandle
 from ibi.resolver.ports.store import DigestProgress, DigestRefusal
 from ibi.wire.digest import DigestPage
@@ -121,6 +121,15 @@ class SqlLocations:
         )
         return [number for (number,) in rows]
 
+    def holders_of_each(self, fingerprints: Sequence[int]) -> list[tuple[int, int]]:
+        """Return which of the fingerprints are in which digests, by the numbers of these."""
+        select = "SELECT fingerprint, digest FROM resolver_holding WHERE fingerprint IN"
+        return [
+            (found, number)
+            for group in groups(fingerprints)
+            for found, number in self._handle.survey(f"{select} {marks(1, len(group))}", *group)
+        ]
+
 
 def _kept(row: tuple[Any, ...]) -> DigestProgress:
     archive, number, epoch, last, whole, confirmed, count = row
@@ -172,9 +181,9 @@ def _insert(execute: Execute, number: int, part: Sequence[int]) -> int:
 def _delete(execute: Execute, number: int, part: Sequence[int]) -> int:
     gone = 0
     for group in groups(part):
-        marks = ", ".join(f"${place}" for place in range(2, len(group) + 2))
+        places = ", ".join(f"${place}" for place in range(2, len(group) + 2))
         delete = (
-            f"DELETE FROM resolver_holding WHERE digest = $1 AND fingerprint IN ({marks}) "  # noqa: S608  # ours
+            f"DELETE FROM resolver_holding WHERE digest = $1 AND fingerprint IN ({places}) "  # noqa: S608  # ours
             "RETURNING 1"
         )
         gone += len(execute(delete, number, *group))

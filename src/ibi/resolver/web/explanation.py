@@ -12,6 +12,7 @@ import msgspec
 
 from ibi.errors import printable
 from ibi.resolver.rules.decision import Why
+from ibi.resolver.rules.label_plausibility import Impossibility
 
 Said: TypeAlias = Literal["original", "copy", "has-it", "deleted", "no", "silent"]
 DecisionName: TypeAlias = Literal[
@@ -29,6 +30,8 @@ ORIGINAL_GONE: Final = "original-gone"
 """The Original was required and is deleted, and an archive has a Copy."""
 NEXT_NOT_FOUND: Final = "next-not-found"
 """The item leads on to another one, which no archive has."""
+IMPOSSIBLE: Final = tuple(Impossibility)
+"""The codes of why no archive can have a label, although not all have answered."""
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
@@ -114,6 +117,8 @@ def case_of(outcome: str, steps: Sequence[ExplainedStep]) -> str:
     """Return the outcome of these steps, or the case of it that has a text of its own."""
     if outcome == "gone" and any(each.said == "copy" for each in steps[-1].asked):
         return ORIGINAL_GONE
+    if outcome == "not-found" and steps[-1].why in IMPOSSIBLE:
+        return steps[-1].why
     if outcome == "not-found" and len({each.label for each in steps}) > 1:
         return NEXT_NOT_FOUND
     return UNREAD if outcome == "unsure" and steps[-1].why == UNREAD else outcome
@@ -136,6 +141,10 @@ SENTENCES: Final[dict[str, str]] = {
     "than it does not answer.",
     UNREAD: "An archive says that it has the Original, but it cannot be read at the moment whether "
     "another one is trusted rather than it.",
+    Impossibility.IN_THE_FUTURE: "Its date has not come yet, so that no archive can have made this "
+    "label. Not all archives have answered, but none of them can have it.",
+    Impossibility.UNKNOWN_HOST: "This resolver never knew an archive at the host that the label "
+    "names, and no archive lists it. Not all archives have answered, but none of them can have it.",
     "redirect": "The reader is sent to the address that the chosen archive gave.",
     "hop": "The search goes on from another item.",
     "conflict": "More than one archive says that it has the Original. An investigation is needed, "

@@ -123,6 +123,8 @@ def _step(step: ResolutionStep, archives: _Archives) -> ExplainedStep:
 def _why(decision: Decision) -> str:
     if isinstance(decision, (Redirect, Hop)):
         return decision.why.value
+    if isinstance(decision, NotFound):
+        return decision.impossible
     if not isinstance(decision, Unsure) or not decision.doubted:
         return ""
     return UNREAD if decision.is_unread else DOUBTED

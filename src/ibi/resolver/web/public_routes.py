@@ -27,11 +27,11 @@ from ibi.resolver.registry.registry import Registry
 from ibi.resolver.rules.foreign_identifiers import onward
 from ibi.resolver.rules.redirect_target import with_pairs
 from ibi.resolver.rules.resolution import Resolution
-from ibi.resolver.search.archive_names import ArchiveNames
 from ibi.resolver.search.conflicts import Conflicts
 from ibi.resolver.web.explanation import Explanation
 from ibi.resolver.web.explanation_builder import explain
 from ibi.resolver.web.metrics import ResolverMetrics
+from ibi.resolver.web.outcome_details import OutcomeDetails
 from ibi.resolver.web.page_responses import PAGE_HEADERS, page_response, preference_in
 from ibi.resolver.web.pages import ResolverPages
 from ibi.resolver.web.pasted_text import what_is
@@ -45,6 +45,7 @@ from ibi.resolver.web.redirect import (
 )
 from ibi.resolver.web.views import (
     ArchivesView,
+    DeletedItem,
     ExplainView,
     OutcomeView,
     ResolverHomeView,
@@ -89,6 +90,13 @@ class OutcomeProblem(msgspec.Struct, frozen=True, omit_defaults=True):
     chain: tuple[str, ...] = ()
     formats: tuple[str, ...] = ()
     retry_after: int = 0
+    tombstone: str = ""
+    """The address of the tombstone of a deleted item, of which the following are facts."""
+    item_title: str = ""
+    deleted: str = ""
+    who: str = ""
+    reason: str = ""
+    replaced_by: str = ""
 
 
 class ResolverPublicRoutes:
@@ -102,7 +110,7 @@ class ResolverPublicRoutes:
         inclusion: InclusionEndpoint,
         registry: Registry,
         conflicts: Conflicts,
-        names: ArchiveNames,
+        details: OutcomeDetails,
         clock: Clock,
         pages: ResolverPages,
         metrics: ResolverMetrics,
@@ -114,7 +122,7 @@ class ResolverPublicRoutes:
         self._inclusion = inclusion
         self._registry = registry
         self._conflicts = conflicts
-        self._names = names
+        self._details = details
         self._clock = clock
         self._pages = pages
         self._metrics = metrics
@@ -176,7 +184,7 @@ class ResolverPublicRoutes:
             return found
         explanation = self._explained(found)
         self._metrics.observe_outcome(explanation.outcome)
-        return self._nowhere(explanation, request)
+        return self._nowhere(await self._outcome(explanation, found, request), request)
 
     async def api_resolve(self, request: Request) -> Response:
         """Answer where a persistent URL leads; no access is counted."""
@@ -188,7 +196,7 @@ class ResolverPublicRoutes:
         resolution = await self._resolving.resolve(request, question)
         explanation = self._explained(resolution)
         if explanation.outcome != "redirect":
-            return _problem(self._outcome(explanation))
+            return _problem(await self._outcome(explanation, resolution, request))
         location = with_pairs(explanation.location, wanted.passed_on)
         return json_answer(Resolved(explanation.asked, "redirect", explanation.because, location))
 
@@ -232,11 +240,10 @@ class ResolverPublicRoutes:
         return page_response(page, problem.status)
 
     def _explained(self, resolution: Resolution) -> Explanation:
-        return explain(resolution, self._registry.find, self._names.of)
+        return explain(resolution, self._registry.find, self._details.names.of)
 
-    def _nowhere(self, explanation: Explanation, request: Request) -> Response:
+    def _nowhere(self, view: OutcomeView, request: Request) -> Response:
         """Answer why there is no redirect: as a page, a plain text, or a problem document."""
-        view = self._outcome(explanation)
         preference = preference_in(request)
         accepted = request.headers.get("accept", "")
         if "text/html" in accepted:
@@ -251,11 +258,17 @@ class ResolverPublicRoutes:
             response.headers["Retry-After"] = str(view.retry_after)
         return response
 
-    def _outcome(self, explanation: Explanation) -> OutcomeView:
+    async def _outcome(
+        self, explanation: Explanation, resolution: Resolution, request: Request
+    ) -> OutcomeView:
         description = describe(explanation.label, strict=True, now=self._now())
         retry_after = RETRY_AFTER if explanation.outcome == "unsure" else 0
         return OutcomeView(
-            explanation=explanation, description=description, retry_after=retry_after
+            explanation=explanation,
+            description=description,
+            retry_after=retry_after,
+            deleted=await self._details.deleted(resolution, request),
+            meant=await self._details.meant(resolution, request),
         )
 
     def _now(self) -> Instant:
@@ -264,6 +277,14 @@ class ResolverPublicRoutes:
 
 def _missing(explanation: Explanation) -> list[str]:
     return [f"In no archive: {explanation.missing}."] if explanation.missing else []
+
+
+def _tombstone_facts(deleted: DeletedItem | None) -> tuple[str, ...]:
+    if deleted is None:
+        return ()
+    said = deleted.tombstone
+    replaced_by = said.replaced_by.spelling if said.replaced_by else ""
+    return deleted.address, said.title, said.deleted, said.who, said.reason, replaced_by
 
 
 def _problem(view: OutcomeView) -> Response:
@@ -278,6 +299,7 @@ def _problem(view: OutcomeView) -> Response:
         explanation.chain if explanation.outcome in {"loop", "endless"} else (),
         view.formats,
         view.retry_after,
+        *_tombstone_facts(view.deleted),
     )
     response = Response(msgspec.json.encode(problem), view.status, PAGE_HEADERS, MEDIA_TYPE)
     if view.retry_after:

@@ -17,7 +17,10 @@ from ibi.model.archive_record import RegistrationKey
 from ibi.model.registration import ArchiveState, RegisteredArchive
 from ibi.resolver.ports.store import Challenge
 from ibi.resolver.registry.domain_proof import Proof, http_proof, text_proof
+from ibi.resolver.rules.archive_documents import Tombstone
+from ibi.resolver.rules.label_plausibility import Impossibility
 from ibi.resolver.web.explanation import (
+    IMPOSSIBLE,
     NEXT_NOT_FOUND,
     ORIGINAL_GONE,
     UNREAD,
@@ -25,6 +28,7 @@ from ibi.resolver.web.explanation import (
     Explanation,
 )
 from ibi.resolver.web.pasted_text import PastedText
+from ibi.resolver.web.search_views import NamedArchive
 from ibi.wire.requests import DEFAULT_SERVICE
 
 
@@ -171,6 +175,15 @@ OUTCOME_TEXTS: Final[dict[str, OutcomeText]] = {
         "Look at the identifier again: every character counts. Its archive may also be one that "
         "this resolver does not know.",
     ),
+    Impossibility.IN_THE_FUTURE: OutcomeText(
+        "No archive can have this item",
+        "Look at the date in the identifier again: it was probably mistyped.",
+    ),
+    Impossibility.UNKNOWN_HOST: OutcomeText(
+        "No archive can have this item",
+        "Look at the beginning of the identifier again: it was probably mistyped. Its archive may "
+        "also be one that this resolver does not know.",
+    ),
     "gone": OutcomeText(
         "This item was deleted", "The identifier stays, but what it named is no longer kept."
     ),
@@ -223,6 +236,17 @@ _STATUSES: Final = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DeletedItem:
+    """What an archive says of an item that it deleted."""
+
+    label: Label
+    archive: NamedArchive
+    tombstone: Tombstone
+    address: str
+    """The address of the tombstone at the archive."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OutcomeView:
     """Why a reader was sent nowhere."""
 
@@ -231,6 +255,20 @@ class OutcomeView:
     """The description of the label that was asked for."""
     retry_after: int = 0
     """Seconds after which to try again; 0 if that is of no use."""
+    deleted: DeletedItem | None = None
+    """The tombstone of the item, if it was deleted and an archive says more of it."""
+    meant: tuple[str, ...] = ()
+    """Labels that archives have, and that may have been meant."""
+
+    @property
+    def without(self) -> int:
+        """The number of archives that answered that they do not have the item."""
+        return sum(each.said == "no" for each in self.explanation.last.asked)
+
+    @property
+    def copies(self) -> tuple[Asked, ...]:
+        """The archives that have a copy of a deleted item."""
+        return tuple(each for each in self.explanation.last.asked if each.said == "copy")
 
     @property
     def status(self) -> HTTPStatus:
@@ -261,6 +299,7 @@ _CONCERNED: Final[dict[str, tuple[str, ...]]] = {
     ORIGINAL_GONE: ("deleted", "copy"),
     "unserved": ("original", "copy", "has-it"),
     "conflict": ("original",),
+    **dict.fromkeys(IMPOSSIBLE, ("silent",)),
     "unsure": ("silent", "original"),
     UNREAD: ("silent", "original"),
 }

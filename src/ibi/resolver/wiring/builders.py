@@ -28,8 +28,10 @@ from ibi.resolver.search.archive_names import ArchiveNames
 from ibi.resolver.search.conflicts import Conflicts
 from ibi.resolver.search.hops import HopResolver
 from ibi.resolver.search.owners import Owners
+from ibi.resolver.search.plausibility import Plausibility
 from ibi.resolver.search.pool import SearchPool
 from ibi.resolver.search.recorder import SearchRecorder
+from ibi.resolver.search.tombstones import Tombstones
 from ibi.resolver.search.unfollowed_archives import UnfollowedArchives
 from ibi.resolver.search.word_search import WordSearch
 from ibi.resolver.settings import ResolverSettings
@@ -151,6 +153,7 @@ class Searches:
     resolver: HopResolver
     words: WordSearch
     names: ArchiveNames
+    tombstones: Tombstones
 
 
 def build_searches(base: Base, digests: Digests) -> Searches:
@@ -180,12 +183,16 @@ def build_searches(base: Base, digests: Digests) -> Searches:
         digests.notices.follow(label, change_feed.complete_at)
 
     change_feed = ChangeFeed(store.feed, registry, follow)
-    resolver = HopResolver(pool, change_feed.catch_up)
+    plausibility = Plausibility(registry, digests.locations, base.clock)
+    resolver = HopResolver(pool, change_feed.catch_up, plausibility)
     words = WordSearch(
         registry, base.documents, digests.locations.count, base.settings.archive_seconds
     )
     names = ArchiveNames(registry, base.documents)
-    return Searches(owners, conflicts, recorder, pool, change_feed, resolver, words, names)
+    tombstones = Tombstones(registry, base.documents)
+    return Searches(
+        owners, conflicts, recorder, pool, change_feed, resolver, words, names, tombstones
+    )
 
 
 def build_background(

@@ -15,12 +15,12 @@ from ibi.foundation.web.rate_limit import RateLimit
 from ibi.foundation.web.tokens import STALE_TIME, Tokens
 from ibi.foundation.web.tokens_api import TokensApi
 from ibi.model.registration import ArchiveState
+from ibi.resolver.digests.meant_labels import MeantLabels
 from ibi.resolver.ports.outbound import Mailer
 from ibi.resolver.registry.domain_proof import DomainProof
 from ibi.resolver.registry.inclusion import InclusionService
 from ibi.resolver.registry.registration_key import KeyGuessLimit
 from ibi.resolver.rules.scopes import SCOPES
-from ibi.resolver.search.archive_names import ArchiveNames
 from ibi.resolver.search.word_search import WordSearch
 from ibi.resolver.settings import ResolverSettings
 from ibi.resolver.web.app import ResolverApp
@@ -29,6 +29,7 @@ from ibi.resolver.web.changes_api import ChangesApi
 from ibi.resolver.web.fast_redirects import FastRedirects
 from ibi.resolver.web.messages import ResolverAnswer
 from ibi.resolver.web.metrics import ResolverMetrics
+from ibi.resolver.web.outcome_details import OutcomeDetails
 from ibi.resolver.web.pages import ResolverPages
 from ibi.resolver.web.protocol import InclusionEndpoint
 from ibi.resolver.web.public_routes import ResolverPublicRoutes
@@ -87,7 +88,7 @@ class Endpoints:
     inclusion: InclusionEndpoint
     changes: ChangesApi
     words: WordSearch
-    names: ArchiveNames
+    details: OutcomeDetails
     limits: SearchLimits
 
 
@@ -107,6 +108,7 @@ def build_endpoints(
         base.clients,
         budget,
     )
+    limits = SearchLimits(base.clients, budget)
     guesses = KeyGuessLimit(lambda: leases.processes)
     service = InclusionService(base.registry, base.client, guesses, clock)
     return Endpoints(
@@ -114,8 +116,8 @@ def build_endpoints(
         InclusionEndpoint(service, settings.service_label, base.clients),
         ChangesApi(base.registry, digests.notices.take, base.clients, budget),
         searches.words,
-        searches.names,
-        SearchLimits(base.clients, budget),
+        OutcomeDetails(searches.names, searches.tombstones, MeantLabels(digests.locations), limits),
+        limits,
     )
 
 
@@ -166,7 +168,7 @@ def build_app(  # all capabilities
     notices = AdministratorNotices(_mailer(settings), settings.address)
     opening = OpenRegistration(registry, _domain_proof(base), is_open=settings.open_registration)
     pages = ResolverPages(identity_of(settings), settings.address)
-    words, names, limits = endpoints.words, endpoints.names, endpoints.limits
+    words, names, limits = endpoints.words, endpoints.details.names, endpoints.limits
     search = SearchPage(settings.address, words, names, limits, base.clock, pages)
     return ResolverApp(
         services.open,
@@ -190,7 +192,7 @@ def build_app(  # all capabilities
             endpoints.inclusion,
             registry,
             conflicts,
-            names,
+            endpoints.details,
             base.clock,
             pages,
             metrics,
