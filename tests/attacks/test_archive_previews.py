@@ -63,10 +63,11 @@ from dataclasses import replace
 
 from markupsafe import Markup
 
-from ibi.archive.web import file_delivery, page_response
+from ibi.archive.web import file_delivery
 from ibi.archive.web.item import previews
+from ibi.foundation.pages import response
 
-file_delivery._SANDBOX = page_response.PAGE_HEADERS["Content-Security-Policy"] = "img-src *"
+file_delivery._SANDBOX = response.PAGE_HEADERS["Content-Security-Policy"] = "img-src *"
 excerpt, made = previews._excerpt, previews.Previews.made
 
 

@@ -14,6 +14,7 @@ Act = Literal[
     "revise",
     "describe",
     "relate",
+    "collect",  # items are added to a collection, or removed from it
     "delete",
     "copy",  # pulled from another archive, or brought up to date
     "drop",  # a Copy is not kept any more

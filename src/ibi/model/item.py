@@ -108,6 +108,8 @@ class Item:
     """The next edition, which another archive may hold."""
     translations: tuple[tuple[Language, Forms], ...] = ()
     """By language; other archives may hold them. The item's own language need not be among them."""
+    collections: tuple[Forms, ...] = ()
+    """The collections to which this archive has added it, each an item of its own."""
     list_public: bool = True
     """Whether the list of its files is public."""
     readers: tuple[str, ...] = ()

@@ -210,6 +210,7 @@ def test_a_hit_has_its_facets(shelf: Catalogue) -> None:
         "year": ("2008",),
         "language": ("en",),
         "creator": ("Fonseca, Inês", "Burnings Programme"),
+        "collection": (),
     }
 
 

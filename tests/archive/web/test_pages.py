@@ -22,7 +22,14 @@ from ibi.archive.search.search import Alternative, SearchResults
 from ibi.archive.web.citations import GENRE_TEXTS, Citations
 from ibi.archive.web.discovery.entries import Entry
 from ibi.archive.web.discovery.overview import Overview
-from ibi.archive.web.discovery.views import BrowseView, HomeView, SearchView
+from ibi.archive.web.discovery.views import (
+    BrowseView,
+    CollectionsView,
+    CollectionTile,
+    CollectionView,
+    HomeView,
+    SearchView,
+)
 from ibi.archive.web.pages import FOOTER, NAVIGATION, Pages
 from ibi.archive.web.views import (
     Edition,
@@ -129,6 +136,8 @@ def maximal(word: str = "palavra", tag: str = "pt-BR") -> ItemView:
             has_later=True,
             has_earlier=True,
         ),
+        collections=((OTHER, word),),
+        is_collection=True,
         acts=(PastAct("describe", NOVEMBER), PastAct("deposit", NOVEMBER)),
         checked=NOVEMBER,
         now=NOVEMBER + 7200 * 10**9,
@@ -178,15 +187,38 @@ def discovery(pages: Pages, word: str) -> dict[str, Callable[[], Page]]:
         items=2, files=3, size=4, values=dict.fromkeys(FACETS, 200), first_year="1999"
     )
     here = f"/search?q={word}&lang=pt"
+    tile = CollectionTile(forms=FORMS, title=Text(word, "pt"), count=2, description=Text(word))
+    bare_tile = CollectionTile(forms=OTHER, title=Text(word), count=0)
+    names = {word: word}
     return {
         "full home": lambda: pages.home(
-            HomeView(service=OTHER, recent=(entry, bare), overview=overview), ENGLISH, "/?lang=en"
+            HomeView(service=OTHER, recent=(entry, bare), overview=overview, collections=(tile,)),
+            ENGLISH,
+            "/?lang=en",
         ),
         "search": lambda: pages.search(
-            SearchView(results=results, entries=(entry, bare)), PORTUGUESE, here
+            SearchView(results=results, entries=(entry, bare), names=names), PORTUGUESE, here
         ),
         "nothing found": lambda: pages.search(
             SearchView(results=none, entries=(), alternatives=others, elsewhere=BASE), ENGLISH, here
+        ),
+        "collections": lambda: pages.collections(
+            CollectionsView(tiles=(tile, bare_tile), count=2, page=2, last_page=9), ENGLISH, here
+        ),
+        "no collections": lambda: pages.collections(CollectionsView(tiles=(), count=0), PORTUGUESE),
+        "collection": lambda: pages.collection(
+            CollectionView(
+                collection=tile,
+                results=results,
+                entries=(entry, bare),
+                people=record.creators,
+                parents=(bare_tile,),
+            ),
+            PORTUGUESE,
+            here,
+        ),
+        "empty collection": lambda: pages.collection(
+            CollectionView(collection=bare_tile, results=none, entries=()), ENGLISH
         ),
         "browse": lambda: pages.browse(
             BrowseView(values={"type": values}, overview=overview), ENGLISH, here

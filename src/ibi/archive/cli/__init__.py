@@ -16,6 +16,7 @@ _MODULES: Final = {
     "ibi.archive.cli.items": (
         "list", "show", "files", "describe", "edition", "translation", "delete", "readers",
     ),
+    "ibi.archive.cli.collection": ("collection",),
     "ibi.archive.cli.administration": (
         "link", "unlink", "links", "reserve", "reserved", "token",
     ),

@@ -45,6 +45,7 @@ _RELAYED = (
     "translation_of",
     "translated_from",
     "platform_software",
+    "collections",
 )
 """Options that are fields of the request, under the same name."""
 _EXAMPLES = """\b
@@ -90,6 +91,7 @@ Examples:
 @click.option("--edition-of", default="", metavar="IBI", help="Make it the next edition of IBI.")
 @click.option("--translation-of", default="", metavar="IBI", help="Make it a translation of IBI.")
 @click.option("--translated-from", default="", metavar="xx[-XX]", help="The language of that item.")
+@click.option("--collection", "collections", multiple=True, metavar="IBI", help="Add it to IBI.")
 @unchecked_option
 @click.option("--private-list", is_flag=True, help="Do not show the list of files.")
 @click.option(

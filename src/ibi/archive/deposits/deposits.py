@@ -24,16 +24,17 @@ from ibi.archive.ports.catalogue import Deposit, StoredItem
 from ibi.archive.ports.file_store import Sink, Staged
 from ibi.archive.ports.holders import NoResolvers
 from ibi.archive.rules import editions, item_transitions, translations
+from ibi.archive.rules.amendment import relate_new
+from ibi.archive.rules.collections.membership import find_collection
 from ibi.archive.rules.deposit_request import DepositRequest, NewItem, Revision, read, target_of
 from ibi.archive.rules.file_path import FilePaths, check_path
 from ibi.archive.rules.incoming_item import is_import
-from ibi.archive.rules.item_transitions import Draft
 from ibi.errors import ArchiveRequestError, StateError, UnknownError, shown
 from ibi.identifier.label import Label
 from ibi.identifier.language import Language
 from ibi.model.change import Act, ItemChange
 from ibi.model.clock import SECOND
-from ibi.model.item import File, Item
+from ibi.model.item import File
 from ibi.model.label_pair import Forms
 
 DAY: Final = 86_400 * SECOND
@@ -74,6 +75,8 @@ class Deposits:
         self._check(wanted)
         if isinstance(wanted, NewItem):
             request = self._checked_elsewhere(request, wanted)
+            for label in wanted.collections:
+                find_collection(self._archive.draft(0), label)
         deposit = Deposit(
             uuid.uuid4().hex,
             self._archive.clock.wall(),
@@ -302,7 +305,7 @@ class Deposits:
         forms, metadata = self._labels(wanted)
         item, describing = item_transitions.new_items(forms, metadata, wanted, target, now)
         draft = archive.draft(now)
-        item = self._related(draft, item, wanted)
+        item = relate_new(draft, item, wanted)
         changes = [
             ItemChange(item=item, files=tuple(files), adopted=deposit.id if files else ""),
             ItemChange(item=describing),
@@ -326,22 +329,6 @@ class Deposits:
             return self._reserved(wanted.label), mint(1)[0]
         forms, metadata = mint(2)
         return forms, metadata
-
-    def _related(self, draft: Draft, item: Item, wanted: NewItem) -> Item:
-        """Tie a new item to its software, and to items it is an edition or a translation of."""
-        if wanted.platform_software is not None:
-            software = draft.forms_of(wanted.platform_software)
-            item = replace(item, platform_software=software)
-        draft.add(item)
-        if wanted.edition_of is not None:
-            editions.join(draft, draft.forms_of(wanted.edition_of), item.forms)
-        if wanted.translation_of is not None and wanted.language is not None:
-            original = draft.forms_of(wanted.translation_of)
-            if draft.find(original) is not None:
-                translations.join(draft, original, wanted.language, item.forms)
-            elif wanted.translated_from is not None:
-                translations.join(draft, item.forms, wanted.translated_from, original)
-        return draft.find(item.forms) or item
 
     def _revise(self, deposit: Deposit, wanted: Revision, files: Sequence[File], who: str) -> Label:
         archive = self._archive

@@ -15,9 +15,9 @@ Order: TypeAlias = Literal["relevance", "newest", "oldest", "title"]
 are in the order of their arrival, the newest first."""
 ORDERS: Final[tuple[Order, ...]] = ("relevance", "newest", "oldest", "title")
 
-Facet: TypeAlias = Literal["year", "type", "language", "creator"]
+Facet: TypeAlias = Literal["year", "type", "language", "creator", "collection"]
 """A property of items by which a search is narrowed, and by which readers browse."""
-FACETS: Final[tuple[Facet, ...]] = ("type", "year", "language", "creator")
+FACETS: Final[tuple[Facet, ...]] = ("type", "year", "language", "creator", "collection")
 
 Facets: TypeAlias = Mapping[Facet, tuple[str, ...]]
 """The values of an item, by facet."""
@@ -99,6 +99,10 @@ class SearchIndex(Protocol):
 
     def count_values(self, facet: Facet) -> int:
         """Return the number of different values of a facet."""
+        ...
+
+    def counts(self, facet: Facet, values: Sequence[str]) -> dict[str, int]:
+        """Return the number of items that have each value; at most 100 values are asked for."""
         ...
 
     def is_whole(self) -> bool:

@@ -10,6 +10,8 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from ibi.archive.rules import access, editions, item_transitions, translations
+from ibi.archive.rules.collections import membership
+from ibi.archive.rules.deposit_request import NewItem
 from ibi.archive.rules.file_path import check_path
 from ibi.archive.rules.item_languages import own_languages
 from ibi.archive.rules.item_transitions import Draft
@@ -114,6 +116,25 @@ def new_relations(item: Item, amendment: Amendment) -> list[Label]:
         if text is not None and not isinstance(text, UnsetType)
     ]
     return [label for label, present in labels if label not in present]
+
+
+def relate_new(draft: Draft, item: Item, wanted: NewItem) -> Item:
+    """Relate a new item to its software, editions, translations and collections; return it."""
+    if wanted.platform_software is not None:
+        item = replace(item, platform_software=draft.forms_of(wanted.platform_software))
+    draft.add(item)
+    if wanted.edition_of is not None:
+        editions.join(draft, draft.forms_of(wanted.edition_of), item.forms)
+    if wanted.translation_of is not None and wanted.language is not None:
+        original = draft.forms_of(wanted.translation_of)
+        if draft.find(original) is not None:
+            translations.join(draft, original, wanted.language, item.forms)
+        elif wanted.translated_from is not None:
+            translations.join(draft, item.forms, wanted.translated_from, original)
+    for label in wanted.collections:
+        collection = membership.find_collection(draft, label)
+        membership.add(draft, collection, draft.find(item.forms) or item)
+    return draft.find(item.forms) or item
 
 
 def relate(draft: Draft, forms: Forms, amendment: Amendment) -> None:

@@ -19,6 +19,8 @@ def as_copy(item: Item, origin: str, before: Item | None) -> Item:
         transfer=None,
         # This archive keeps its own record of the transfers by which it once had the Original.
         custody=() if before is None else before.custody,
+        # A new Copy brings its collections along; from then on this archive decides on them.
+        collections=item.collections if before is None else before.collections,
     )
 
 

@@ -44,6 +44,8 @@ class DepositRequest(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=T
     translation_of: str = ""
     translated_from: str = ""
     """The language of the item that this one is a translation of; read from it if it is known."""
+    collections: list[str] = []
+    """Labels of collections of this archive to which the item is added."""
     unchecked: bool = False
     """Whether `edition_of` and `translation_of` may be labels of items that are not known."""
     item: str = ""
@@ -68,6 +70,7 @@ class NewItem:
     edition_of: Label | None = None
     translation_of: Label | None = None
     translated_from: Language | None = None
+    collections: tuple[Label, ...] = ()
     unchecked: bool = False
 
 
@@ -121,6 +124,7 @@ def read(request: DepositRequest) -> NewItem | Revision:
         translated_from=(
             Language.parse(request.translated_from) if request.translated_from else None
         ),
+        collections=tuple(dict.fromkeys(map(parse, request.collections))),
         unchecked=request.unchecked,
     )
 

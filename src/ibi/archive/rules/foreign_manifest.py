@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from ibi.archive.rules.access import networks
+from ibi.archive.rules.collections.membership import check_number
 from ibi.archive.rules.file_path import FilePaths, check_path
 from ibi.archive.rules.manifest import document, read_manifest
 from ibi.errors import IbiError, StateError, StorageError, shown
@@ -64,6 +65,7 @@ def _check_item(item: Item) -> None:
     if item.target:
         check_path(item.target)
     networks(item.readers)
+    check_number(item)
     if item.record is not None:
         record_from(record_as_dict(item.record))
     _check_state(item)

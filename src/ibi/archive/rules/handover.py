@@ -193,5 +193,10 @@ def taken(item: Item, held: Item | None, transfer: str) -> Item:
     """Return the item as the Original that a hand-over made it."""
     custody = () if held is None else held.custody
     return replace(
-        item, state=State.ORIGINAL, origin="", transfer=None, custody=(*custody, transfer)
+        item,
+        state=State.ORIGINAL,
+        origin="",
+        transfer=None,
+        custody=(*custody, transfer),
+        collections=item.collections if held is None else held.collections,
     )

@@ -173,6 +173,12 @@ class Draft:
             check_at_rest(item)
             self.add(replace(item, updated=self._now))
 
+    def mark(self, item: Item) -> None:
+        """Replace an item by its new state, without a new time of update."""
+        if item != self.find(item.forms):
+            check_at_rest(item)
+            self.add(item)
+
     def changed(self) -> list[tuple[StoredItem, Item]]:
         """Return the existing items that differ from before, each with its stored state."""
         pairs = ((held, self._items[name]) for name, held in self._held.items())

@@ -49,6 +49,7 @@ class _Document(msgspec.Struct, omit_defaults=True):
     previous_edition: str = ""
     next_edition: str = ""
     translations: dict[str, str] = {}
+    collections: list[str] = []
     list_public: bool = True
     readers: list[str] = []
     platform_software: str = ""
@@ -142,6 +143,7 @@ def _fields(item: Item) -> dict[str, Any]:
         "previous_edition": _text(item.previous_edition),
         "next_edition": _text(item.next_edition),
         "translations": {str(language): str(forms) for language, forms in item.translations},
+        "collections": [str(forms) for forms in item.collections],
         "list_public": item.list_public,
         "readers": list(item.readers),
         "platform_software": _text(item.platform_software),
@@ -178,6 +180,7 @@ def _item(read: _Document) -> Item:
             (Language.parse(language), Forms.parse(forms))
             for language, forms in read.translations.items()
         ),
+        collections=tuple(map(Forms.parse, read.collections)),
         list_public=read.list_public,
         readers=tuple(read.readers),
         platform_software=_forms(read.platform_software),

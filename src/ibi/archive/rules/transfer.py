@@ -27,8 +27,11 @@ def digest(items: Iterable[tuple[Item, Iterable[File]]]) -> str:
     """Return the digest of everything that must be equal on both sides: items and files."""
     found = hashlib.sha256()
     for item, files in items:
-        # State and origin differ between the sides, and so do the times of files on each disk.
-        alike = replace(item, state=State.ORIGINAL, origin="", transfer=None, custody=())
+        # State and origin differ between the sides, and so do the times of files on each disk; to
+        # which collections it belongs is a matter of each archive.
+        alike = replace(
+            item, state=State.ORIGINAL, origin="", transfer=None, custody=(), collections=()
+        )
         in_order = sorted(files, key=lambda file: file.path)
         found.update(manifest(alike, [replace(file, modified=0) for file in in_order]))
     return found.hexdigest()
@@ -209,6 +212,7 @@ def received(  # noqa: PLR0913, PLR0917  # what it is, and the facts of the tran
         state=State.COPY,
         origin=peer,
         custody=() if before is None else before.custody,
+        collections=pulled.collections if before is None else before.collections,
         transfer=Transfer(
             id=id_,
             peer=peer,

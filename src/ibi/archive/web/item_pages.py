@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ibi.archive.archive import ItemWithMetadata
+from ibi.archive.rules.collections.membership import is_collection
 from ibi.archive.rules.item_languages import own_languages, preferred, record_for
 from ibi.archive.web.api.messages import Labels
 from ibi.archive.web.api.responses import labels, moment
@@ -97,6 +98,8 @@ class ItemPages:
             described=item.tombstone,
             target=context.target,
             editions=context.editions,
+            collections=context.collections,
+            is_collection=is_collection(item, look.record),
             acts=context.acts,
             checked=context.checked,
             preview=context.preview,

@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from ibi.archive.web.discovery.views import BrowseView, HomeView, SearchView
+from ibi.archive.web.discovery.views import (
+    BrowseView,
+    CollectionsView,
+    CollectionView,
+    HomeView,
+    SearchView,
+)
 from ibi.archive.web.item.preview import preview_kind
 from ibi.archive.web.media_types import is_shown, media_type_of, short_name
 from ibi.archive.web.printed_label import check_character_of, qr_code
@@ -25,7 +31,7 @@ from ibi.metadata import licence, orcid
 from ibi.metadata.dublin_core import elements
 from ibi.metadata.formats import FORMATS
 
-NAVIGATION: Final = (Entry("/browse", "Browse"),)
+NAVIGATION: Final = (Entry("/browse", "Browse"), Entry("/collections", "Collections"))
 """The main pages of an archive, in the masthead of every page."""
 FOOTER: Final = (Entry("/openapi.json", "API"),)
 SEARCH: Final = "/search"
@@ -106,6 +112,18 @@ class Pages:
     def browse(self, view: BrowseView, preference: LanguagePreference, here: str = "") -> Page:
         """Return a page of the values by which items are found."""
         return self._page("browse.html", view, preference, here)
+
+    def collections(
+        self, view: CollectionsView, preference: LanguagePreference, here: str = ""
+    ) -> Page:
+        """Return a page of the list of collections."""
+        return self._page("collections.html", view, preference, here)
+
+    def collection(
+        self, view: CollectionView, preference: LanguagePreference, here: str = ""
+    ) -> Page:
+        """Return the page of a collection."""
+        return self._page("collection.html", view, preference, here)
 
     def problem(self, view: ProblemView, preference: LanguagePreference, here: str = "") -> Page:
         """Return the page of an error, with advice."""

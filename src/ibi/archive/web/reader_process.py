@@ -34,7 +34,13 @@ from ibi.wire.requests import Acknowledgment
 
 _READING: Final = frozenset({"GET", "HEAD"})
 _API: Final = "/api/"
-READ_HERE: Final = ("/api/v1/items", "/api/v1/search", "/api/v1/holdings", "/api/v1/digest")
+READ_HERE: Final = (
+    "/api/v1/items",
+    "/api/v1/search",
+    "/api/v1/collections",
+    "/api/v1/holdings",
+    "/api/v1/digest",
+)
 """Paths of the API that readers answer, from the catalogue."""
 
 

@@ -88,6 +88,9 @@ class ItemView:
     target: File | None = None
     """The file that the label leads to."""
     editions: Editions = NO_EDITIONS
+    collections: tuple[tuple[Forms, str], ...] = ()
+    """The collections that it belongs to, with their titles."""
+    is_collection: bool = False
     acts: tuple[PastAct, ...] = ()
     """The newest acts of its history."""
     checked: int = 0

@@ -12,6 +12,7 @@ from functools import partial
 
 import structlog
 
+from ibi.archive.collections import Collections
 from ibi.archive.copies.copies import Copies
 from ibi.archive.copies.tasks import CopyTasks
 from ibi.archive.deposits.adoption import Adoptions
@@ -38,6 +39,7 @@ from ibi.archive.tasks import Tasks
 from ibi.archive.transfers.transfers import Transfers
 from ibi.archive.web.api.audits import AuditsApi
 from ibi.archive.web.api.citations import CitationsApi
+from ibi.archive.web.api.collections import CollectionsApi
 from ibi.archive.web.api.copies import CopiesApi
 from ibi.archive.web.api.deposits import DepositsApi
 from ibi.archive.web.api.exports import ExportsApi
@@ -157,9 +159,12 @@ def digest_capability(instance: Instance, service: Forms) -> Capability:
 
 
 def search_capability(instance: Instance, searches: SearchQueue, urls: ArchiveUrls) -> Capability:
-    """Build the API of the search, and the index of items that are older than it."""
+    """Build the search, the collections that it lists, and the filling of its index."""
+    collections = Collections(instance.archive)
+    index = instance.catalogue.search
     return Capability(
-        apis=(SearchApi(searches, urls),), services=(SearchBackfill(instance.archive),)
+        apis=(SearchApi(searches, urls), CollectionsApi(collections, index, searches, urls)),
+        services=(SearchBackfill(instance.archive),),
     )
 
 

@@ -9,6 +9,7 @@ from typing import NoReturn
 from starlette.applications import Starlette
 
 from ibi.archive.archive import Archive
+from ibi.archive.collections import Collections
 from ibi.archive.holder_check import HolderCheck
 from ibi.archive.ports.holders import NoResolvers
 from ibi.archive.resolver_links.digest_log import DigestLog
@@ -18,6 +19,7 @@ from ibi.archive.search.search import Search
 from ibi.archive.settings import ArchiveSettings, read_archive
 from ibi.archive.storage.files.switchable_store import ReaderStore
 from ibi.archive.web.api.citations import CitationsApi
+from ibi.archive.web.api.collections import CollectionsApi
 from ibi.archive.web.api.holdings import HoldingsApi
 from ibi.archive.web.api.items import ItemsApi
 from ibi.archive.web.api.search import SearchApi, SearchQueue
@@ -100,6 +102,7 @@ def reader_app(instance: ReaderInstance, writer: Forwarder) -> Starlette:
     searches = SearchQueue(Search(archive))
     apis = (
         SearchApi(searches, urls),
+        CollectionsApi(Collections(archive), catalogue.search, searches, urls),
         # Changes are forwarded to the writer, so no other archive is looked for here.
         ItemsApi(
             archive,

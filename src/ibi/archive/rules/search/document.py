@@ -13,7 +13,7 @@ from ibi.metadata.dates import read_date
 from ibi.model.item import Item, State
 from ibi.model.metadata_record import MetadataRecord, Text
 
-RULES: Final = 1
+RULES: Final = 2
 """The version of the terms; an index of another version is filled anew."""
 MOST_WORDS: Final = 5000
 """Words of an item that are indexed; PostgreSQL numbers up to 16,383 of them."""
@@ -43,7 +43,7 @@ def document_of(item: Item, record: MetadataRecord | None) -> SearchDocument:
         title_stems=_stems(titles, title, main),
         body=body,
         body_stems=_stems(texts, body, main),
-        marks=tuple(mark_of(facet, value) for facet in FACETS for value in facets[facet]),
+        marks=tuple(_marks(item, facets)),
         facets=facets,
         heading=place_of(titles[0].value) if titles else "",
     )
@@ -51,15 +51,27 @@ def document_of(item: Item, record: MetadataRecord | None) -> SearchDocument:
 
 def facets_of(item: Item, record: MetadataRecord | None) -> dict[Facet, tuple[str, ...]]:
     """Return the values of an item by facet."""
+    collections = tuple(forms.short.spelling for forms in item.collections)
     if record is None:
         language = (item.language.code,) if item.language else ()
-        return {"type": (), "year": (), "language": language, "creator": ()}
+        none: dict[Facet, tuple[str, ...]] = dict.fromkeys(FACETS, ())
+        return none | {"language": language, "collection": collections}
     return {
         "type": _values(record.types),
         "year": _year(record),
         "language": tuple(dict.fromkeys(_languages(item, record))),
         "creator": _values(map(str, record.creators)),
+        "collection": collections,
     }
+
+
+def _marks(item: Item, facets: dict[Facet, tuple[str, ...]]) -> Iterator[str]:
+    for facet in FACETS:
+        if facet != "collection":
+            yield from (mark_of(facet, value) for value in facets[facet])
+    # A reader may know either label of a collection.
+    labels = (label for forms in item.collections for label in forms)
+    yield from (mark_of("collection", label.canonical) for label in labels)
 
 
 def _values(texts: Iterable[str]) -> tuple[str, ...]:

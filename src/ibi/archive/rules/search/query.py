@@ -13,6 +13,8 @@ from urllib.parse import urlencode
 
 from ibi.archive.ports.search import FACETS, ORDERS, Clause, Facet, Match, Order
 from ibi.archive.rules.search.terms import is_common, mark_of, stems_of, words_of
+from ibi.errors import LabelError
+from ibi.identifier.label import parse
 
 LONGEST_TEXT: Final = 400
 """Characters of the words of a reader."""
@@ -141,9 +143,19 @@ def _is_common(clause: Clause) -> bool:
 
 
 def _filter(facet: Facet, value: str) -> Clause:
-    values = years_of(value) if facet == "year" else (value,)
+    values = years_of(value) if facet == "year" else (_canonical(facet, value),)
     marks = tuple(Match((mark_of(facet, each),)) for each in values)
     return Clause(marks, is_filter=True)
+
+
+def _canonical(facet: Facet, value: str) -> str:
+    """Return the label of a collection in its one spelling, and other values as they are."""
+    if facet != "collection":
+        return value
+    try:
+        return parse(value).canonical
+    except LabelError:
+        return value
 
 
 def years_of(text: str) -> tuple[str, ...]:

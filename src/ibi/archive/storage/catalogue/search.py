@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import blake2b
+from itertools import chain
 from typing import Final
 
 import msgspec
@@ -15,7 +16,7 @@ from ibi.archive.rules.search.terms import place_of
 from ibi.archive.storage.catalogue.search_text import TextIndex, text_index_of
 from ibi.errors import SearchTimeoutError
 from ibi.foundation.sql.database import Database, Execute
-from ibi.foundation.sql.rows import storable
+from ibi.foundation.sql.rows import marks, storable
 from ibi.foundation.sql.store import SqlHandle
 from ibi.model.item import Item
 from ibi.model.label_pair import Forms
@@ -86,6 +87,15 @@ class SqlSearchIndex:
         """Return the number of different values of a facet."""
         [(count,)] = self._read("SELECT count(*) FROM archive_facet WHERE facet = $1", facet)
         return int(count)
+
+    def counts(self, facet: Facet, values: Sequence[str]) -> dict[str, int]:
+        """Return the number of items that have each value."""
+        keys = [(facet, place_of(value), storable(value)) for value in dict.fromkeys(values)]
+        if not keys:
+            return {}
+        select = "SELECT value, count FROM archive_facet WHERE (facet, place, value) IN"
+        rows = self._read(f"{select} (VALUES {marks(len(keys), 3)})", *chain.from_iterable(keys))
+        return {str(value): int(count) for value, count in rows}
 
     def is_whole(self) -> bool:
         """Return whether all items are in the index."""

@@ -71,6 +71,8 @@ class ItemAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
     previous_edition: Labels | None = None
     next_edition: Labels | None = None
     translations: dict[str, Labels] = {}
+    collections: list[Labels] = []
+    """The collections to which this archive has added it."""
     tombstone: TombstoneAnswer | None = None
     title: str = ""
     """The title of its description, in a list of items; elsewhere the record has it."""

@@ -31,6 +31,7 @@ from ibi.archive.web.api import (
 from ibi.archive.web.api.administration import AdministrationApi
 from ibi.archive.web.api.audits import AuditsApi
 from ibi.archive.web.api.citations import CitationsApi
+from ibi.archive.web.api.collections import COLLECTION_OPERATIONS
 from ibi.archive.web.api.copies import CopiesApi
 from ibi.archive.web.api.deposits import DepositsApi
 from ibi.archive.web.api.exports import ExportsApi
@@ -101,6 +102,7 @@ _SEARCH: Final = (
     query("type", "Only of this type"),
     query("language", "Only in this language, as pt"),
     query("creator", "Only of this creator, as the answers write the name"),
+    query("collection", "Only of this collection, by its label"),
     query("sort", "Which come first", {"type": "string", "enum": list(SEARCH_ORDERS)}),
     query("page", "Which page", {"type": "integer", "minimum": 1, "maximum": LAST_PAGE}),
 )
@@ -374,6 +376,7 @@ _TRANSFERS: Final = (
 
 OPERATIONS: Final = (
     *_ITEMS,
+    *COLLECTION_OPERATIONS,
     *_DEPOSITS,
     *_ADMINISTRATION,
     *_BAGS,

@@ -82,6 +82,7 @@ def item_answer(
         previous_edition=labels(item.previous_edition),
         next_edition=labels(item.next_edition),
         translations={str(language): Labels(*pair(forms)) for language, forms in item.translations},
+        collections=[Labels(*pair(forms)) for forms in item.collections],
         tombstone=None
         if tombstone is None
         else TombstoneAnswer(

@@ -41,6 +41,8 @@ class FoundItem(msgspec.Struct, frozen=True, omit_defaults=True):
     types: list[str] = []
     languages: list[str] = []
     licence: str = ""
+    collections: list[str] = []
+    """The labels of the collections that it belongs to."""
     snippet: str = ""
     """The part of its description that has the words, as plain text."""
 
@@ -59,6 +61,8 @@ class FacetValues(msgspec.Struct, frozen=True):
     year: list[FacetValue]
     language: list[FacetValue]
     creator: list[FacetValue]
+    collection: list[FacetValue]
+    """The labels of collections."""
 
 
 class SearchAnswer(msgspec.Struct, frozen=True):
@@ -135,6 +139,7 @@ class SearchApi:
             [*facets["type"]],
             [*facets["language"]],
             record.licence if record else "",
+            [*facets["collection"]],
             snippet,
         )
 

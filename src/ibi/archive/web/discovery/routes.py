@@ -10,10 +10,11 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from ibi.archive.archive import Archive
-from ibi.archive.ports.search import FACETS, Facet, FacetCount
+from ibi.archive.ports.search import Facet, FacetCount
 from ibi.archive.rules.search.query import SearchQuery
 from ibi.archive.search.search import Search
 from ibi.archive.web.api.search import SearchQueue
+from ibi.archive.web.discovery.collection_pages import CollectionPages
 from ibi.archive.web.discovery.entries import Entries
 from ibi.archive.web.discovery.feed import PATH as FEED
 from ibi.archive.web.discovery.feed import FeedEndpoint
@@ -26,10 +27,14 @@ from ibi.archive.web.urls import ArchiveUrls
 
 MOST_RECENT: Final = 5
 """Items on the front page."""
+MOST_COLLECTIONS: Final = 4
+"""Collections on the front page: the newest."""
 MOST_VALUES: Final = 100
 """Values on one page of a facet."""
 FIRST_VALUES: Final = 8
 """Values of each facet in the overview."""
+BROWSED: Final[tuple[Facet, ...]] = ("type", "year", "language", "creator")
+"""Facets that have a page of their values; collections have pages of their own."""
 _IN_OVERVIEW: Final[tuple[Facet, ...]] = ("type", "year", "language")
 """Facets whose first values the overview shows; of others it shows the number."""
 _LONGEST_VALUE: Final = 200
@@ -54,7 +59,8 @@ class DiscoveryRoutes:
         self._overviews = Overviews(archive)
         self._service = urls.identity.service
         self._pages = pages
-        self._search_page = SearchPage(archive, searches, urls, pages)
+        self._collections = CollectionPages(archive, searches, pages, urls.base)
+        self._search_page = SearchPage(archive, searches, urls, pages, self._collections)
         self._feed = FeedEndpoint(name, searches, urls)
 
     @property
@@ -64,6 +70,8 @@ class DiscoveryRoutes:
             Route("/", self.home),
             Route("/search", self._search_page.answer),
             Route("/browse", self.browse),
+            Route("/collections", self._collections.all),
+            Route("/collections/{ibi:path}", self._collections.one),
             Route(FEED, self._feed.answer),
         ]
 
@@ -77,6 +85,7 @@ class DiscoveryRoutes:
             return HomeView(
                 overview=overview,
                 recent=self._entries.of(recent, wanted),
+                collections=self._collections.newest(self._search, MOST_COLLECTIONS, wanted),
                 service=self._service,
             )
 
@@ -87,7 +96,7 @@ class DiscoveryRoutes:
         """Answer with the values of a facet, or with the first values of all."""
         overview = await self._overviews.get()
         by = request.query_params.get("by", "")
-        facet = next((each for each in FACETS if each == by), None)
+        facet = next((each for each in BROWSED if each == by), None)
         after = request.query_params.get("after", "")[:_LONGEST_VALUE]
         if facet is None:
             values = await asyncio.to_thread(self._first_values)

@@ -10,15 +10,17 @@ from starlette.responses import Response
 from ibi.archive.archive import Archive
 from ibi.archive.rules.search.query import SearchQuery
 from ibi.archive.rules.search.snippet import Highlighter
-from ibi.archive.search.search import Search
+from ibi.archive.search.search import Search, SearchResults
 from ibi.archive.web.api.search import SearchQueue
+from ibi.archive.web.discovery.collection_pages import CollectionPages
 from ibi.archive.web.discovery.entries import Entries
 from ibi.archive.web.discovery.views import SearchView
 from ibi.archive.web.page_response import here, page_response, preference
 from ibi.archive.web.pages import Pages
 from ibi.archive.web.urls import ArchiveUrls
-from ibi.errors import ReadingError
+from ibi.errors import LabelError, ReadingError
 from ibi.foundation.pages.links import Links
+from ibi.identifier.label import parse
 from ibi.identifier.language_preference import LanguagePreference
 from ibi.identifier.persistent_url import PersistentUrl
 
@@ -27,9 +29,15 @@ class SearchPage:
     """Answers searches of readers."""
 
     def __init__(
-        self, archive: Archive, searches: SearchQueue, urls: ArchiveUrls, pages: Pages
+        self,
+        archive: Archive,
+        searches: SearchQueue,
+        urls: ArchiveUrls,
+        pages: Pages,
+        collections: CollectionPages,
     ) -> None:
-        """Search an archive."""
+        """Search an archive; `collections` knows their names."""
+        self._collections = collections
         self._items = archive.catalogue.items
         self._entries = Entries(archive)
         self._searches = searches
@@ -68,4 +76,20 @@ class SearchPage:
             entries=self._entries.of(results.items, wanted, Highlighter(query.clauses)),
             alternatives=() if results.count else tuple(search.alternatives(query)),
             elsewhere="" if elsewhere == self._urls.base else elsewhere,
+            names=self._collections.names(_collections_in(results), wanted),
         )
+
+
+def _collections_in(results: SearchResults) -> list[str]:
+    """Return the labels of collections that a page of results names."""
+    chosen = [value for facet, value in results.query.filters if facet == "collection"]
+    labels = [each.value for each in results.facets["collection"]]
+    return [*labels, *(value for value in chosen if _is_label(value))]
+
+
+def _is_label(text: str) -> bool:
+    try:
+        parse(text, strict=True)
+    except LabelError:
+        return False
+    return True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from string import ascii_uppercase
 from typing import Final, NamedTuple
 from urllib.parse import urlencode
@@ -15,6 +15,7 @@ from ibi.archive.search.search import Alternative, SearchResults
 from ibi.archive.web.discovery.entries import Entry
 from ibi.archive.web.discovery.overview import Overview
 from ibi.model.label_pair import Forms
+from ibi.model.metadata_record import Agent, Text
 
 OPEN_FACETS: Final = frozenset({"type", "year", "language"})
 """Facets whose values are shown at once; the others are opened by the reader."""
@@ -65,6 +66,8 @@ class SearchView:
     """Other searches with hits, if this one has none."""
     elsewhere: str = ""
     """The address of a resolver, which searches other archives; empty if none is known."""
+    names: Mapping[str, str] = field(default_factory=dict)
+    """The titles of collections, by their labels."""
     most_hits: int = MOST_HITS
 
     @property
@@ -117,6 +120,8 @@ class SearchView:
 
     def _narrowings(self, facet: Facet, chosen: str) -> Iterable[Narrowing]:
         for each in self.results.facets[facet]:
+            if facet == "collection" and each.value not in self.names:
+                continue  # it was deleted, or another archive has it
             # Case and accents do not matter in a filter.
             is_chosen = bool(chosen) and mark_of(facet, each.value) == mark_of(facet, chosen)
             narrowed = self.query.narrowed(facet, "" if is_chosen else each.value)
@@ -134,6 +139,59 @@ class SearchView:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CollectionTile:
+    """A collection in a list."""
+
+    forms: Forms
+    title: Text
+    count: int
+    """The number of its items."""
+    description: Text | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CollectionsView:
+    """A page of the list of collections."""
+
+    tiles: tuple[CollectionTile, ...]
+    count: int
+    page: int = 1
+    last_page: int = 1
+
+    @property
+    def pages(self) -> tuple[int, ...]:
+        """The numbers of pages that the page links to; 0 is a gap."""
+        return pages_around(self.page, self.last_page)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CollectionView:
+    """The page of a collection, with a page of its items."""
+
+    collection: CollectionTile
+    results: SearchResults
+    entries: tuple[Entry, ...]
+    people: tuple[Agent, ...] = ()
+    parents: tuple[CollectionTile, ...] = ()
+    """The collections to which it belongs itself."""
+
+    @property
+    def page(self) -> int:
+        """The number of the page."""
+        return self.results.query.page
+
+    @property
+    def pages(self) -> tuple[int, ...]:
+        """The numbers of pages that the page links to; 0 is a gap."""
+        return pages_around(self.page, self.results.pages)
+
+    @property
+    def last(self) -> int:
+        """The number of the last item on the page."""
+        return min(self.results.count, self.results.first + PAGE_SIZE - 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class HomeView:
     """The front page of the archive."""
 
@@ -141,6 +199,8 @@ class HomeView:
     """Numbers of items and files; None if they are not counted yet."""
     recent: tuple[Entry, ...] = ()
     """The newest items."""
+    collections: tuple[CollectionTile, ...] = ()
+    """The newest collections."""
     service: Forms | None = None
     """The archive service itself."""
 

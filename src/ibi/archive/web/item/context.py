@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ibi.archive.archive import Archive, ItemWithMetadata
+from ibi.archive.collections import Collections
 from ibi.archive.ports.catalogue import HistoryChoice, StoredItem
 from ibi.archive.web.item.preview import Preview
 from ibi.archive.web.views import FIRST_FILES, NO_EDITIONS, Edition, Editions, PastAct
@@ -20,7 +21,18 @@ MOST_ACTS: Final = 20
 
 # A transfer is not public before it has succeeded; the names of users never are.
 _PUBLIC_ACTS: Final = frozenset(
-    {"deposit", "adopt", "import", "revise", "describe", "relate", "copy", "hand over", "accept"}
+    {
+        "deposit",
+        "adopt",
+        "import",
+        "revise",
+        "describe",
+        "relate",
+        "collect",
+        "copy",
+        "hand over",
+        "accept",
+    }
 )
 
 
@@ -32,6 +44,8 @@ class ItemContext:
     """The first files, one more than the page shows if there are more."""
     target: File | None = None
     editions: Editions = NO_EDITIONS
+    collections: tuple[tuple[Forms, str], ...] = ()
+    """The collections that it belongs to, with their titles."""
     acts: tuple[PastAct, ...] = ()
     checked: int = 0
     """When a Copy was last compared with its Original; nanoseconds of POSIX time, 0 if never."""
@@ -45,6 +59,7 @@ class ItemContexts:
         """Read the catalogue of an archive."""
         self._catalogue = archive.catalogue
         self._items = archive.catalogue.items
+        self._collections = Collections(archive)
 
     def read(self, look: ItemWithMetadata) -> ItemContext:
         """Return what the page of an item shows; little of a deleted item."""
@@ -55,6 +70,7 @@ class ItemContexts:
             files=self._files(look.held),
             target=self._items.file(look.held.id, item.target) if item.target else None,
             editions=self._editions(look),
+            collections=self._collections_of(item),
             acts=self._acts(item),
             checked=self._checked(item),
         )
@@ -63,6 +79,10 @@ class ItemContexts:
         if not held.item.list_public:
             return ()
         return tuple(self._items.files(held.id, "", FIRST_FILES + 1))
+
+    def _collections_of(self, item: Item) -> tuple[tuple[Forms, str], ...]:
+        found = self._collections.found_among(item.collections)
+        return tuple((each.item.forms, _title(each.metadata)) for each in found)
 
     def _acts(self, item: Item) -> tuple[PastAct, ...]:
         choice = HistoryChoice(label=item.forms.label.canonical)

@@ -1,0 +1,1 @@
+"""The rules of collections: which items are one, and which items belong to one."""
