@@ -55,6 +55,19 @@ class HoldingCount:
 
 
 @dataclass(frozen=True, slots=True)
+class MonthCounts:
+    """The items of data that came in a month and exist, their files, and all accesses of it."""
+
+    month: str
+    """As 2026-11, in UTC."""
+    items: int
+    files: int
+    size: int
+    """Bytes of all files."""
+    accesses: int
+
+
+@dataclass(frozen=True, slots=True)
 class TaskCount:
     """The number of tasks of one kind and state."""
 
@@ -116,6 +129,21 @@ class Statistics(Protocol):
 
     def holdings(self) -> list[HoldingCount]:
         """Return the holdings by kind, state and day of creation."""
+        ...
+
+    def months(self) -> list[MonthCounts]:
+        """Return what came in each month and exists, and its accesses, from the first month on.
+
+        Months without anything are left out.
+        """
+        ...
+
+    def is_whole(self) -> bool:
+        """Return whether the counts of months have all items."""
+        ...
+
+    def fill(self) -> bool:
+        """Count some items that are not in the months yet; return False if none is left."""
         ...
 
     def maintenance_counts(self) -> MaintenanceCounts:

@@ -1,10 +1,13 @@
-"""Counts by day, week or month, in UTC."""
+"""Counts by day, week, month or year, in UTC."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Final, Literal, TypeAlias, get_args
+
+from ibi.archive.ports.statistics import MonthCounts
 
 Period: TypeAlias = Literal["day", "week", "month"]
 Counts: TypeAlias = Sequence[tuple[str, int]]
@@ -93,3 +96,61 @@ def running(counts: Counts) -> list[tuple[str, int]]:
         total += count
         sums.append((name, total))
     return sums
+
+
+@dataclass(frozen=True, slots=True)
+class PeriodCounts:
+    """What came in a month or a year, and what the archive had at its end."""
+
+    period: str
+    """As 2026-11 or 2026."""
+    items: int
+    files: int
+    size: int
+    accesses: int
+    all_items: int
+    all_files: int
+    all_size: int
+    """Items, files and bytes that had come by the end of it."""
+
+
+def monthly(counts: Sequence[MonthCounts], today: str) -> list[PeriodCounts]:
+    """Return every month from the first with counts to that of a day (as 2026-11-15)."""
+    known = {each.month: each for each in counts}
+    last = max((*known, today[:7]))
+    items = files = size = 0
+    months = []
+    for month in _months(min((*known, today[:7])), last):
+        one = known.get(month, MonthCounts(month, 0, 0, 0, 0))
+        items, files, size = items + one.items, files + one.files, size + one.size
+        months.append(
+            PeriodCounts(month, one.items, one.files, one.size, one.accesses, items, files, size)
+        )
+    return months
+
+
+def yearly(months: Iterable[PeriodCounts]) -> list[PeriodCounts]:
+    """Add months up to years."""
+    years: dict[str, list[PeriodCounts]] = {}
+    for month in months:
+        years.setdefault(month.period[:4], []).append(month)
+    return [
+        PeriodCounts(
+            year,
+            sum(each.items for each in several),
+            sum(each.files for each in several),
+            sum(each.size for each in several),
+            sum(each.accesses for each in several),
+            several[-1].all_items,
+            several[-1].all_files,
+            several[-1].all_size,
+        )
+        for year, several in years.items()
+    ]
+
+
+def _months(first: str, last: str) -> Iterator[str]:
+    year, month = int(first[:4]), int(first[5:7])
+    while (name := f"{year:04}-{month:02}") <= last:
+        yield name
+        year, month = (year, month + 1) if month < 12 else (year + 1, 1)  # noqa: PLR2004

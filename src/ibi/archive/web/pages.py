@@ -15,6 +15,7 @@ from ibi.archive.web.discovery.views import (
 from ibi.archive.web.item.preview import preview_kind
 from ibi.archive.web.media_types import is_shown, media_type_of, short_name
 from ibi.archive.web.printed_label import check_character_of, qr_code
+from ibi.archive.web.statistics_view import StatisticsView
 from ibi.archive.web.views import (
     FileListView,
     ItemView,
@@ -31,9 +32,10 @@ from ibi.metadata import licence, orcid
 from ibi.metadata.dublin_core import elements
 from ibi.metadata.formats import FORMATS
 
+STATISTICS: Final = "/statistics"
 NAVIGATION: Final = (Entry("/browse", "Browse"), Entry("/collections", "Collections"))
 """The main pages of an archive, in the masthead of every page."""
-FOOTER: Final = (Entry("/openapi.json", "API"),)
+FOOTER: Final = (Entry(STATISTICS, "Statistics"), Entry("/openapi.json", "API"))
 SEARCH: Final = "/search"
 """The path of the search, which every page has a field for."""
 
@@ -70,6 +72,12 @@ class Pages:
         self._page = Templates("ibi.archive.web", site, links, names).page
         self.site_files = identity.files
         self._imprint = ImprintView(identity.imprint_text)
+
+    def statistics(
+        self, view: StatisticsView, preference: LanguagePreference, here: str = ""
+    ) -> Page:
+        """Return the statistics of the archive."""
+        return self._page("statistics.html", view, preference, here)
 
     def imprint(self, preference: LanguagePreference, here: str = "") -> Page | None:
         """Return the imprint; None if the settings have no text of one."""

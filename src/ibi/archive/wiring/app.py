@@ -37,6 +37,7 @@ from ibi.archive.web.protocol import ArchiveService
 from ibi.archive.web.public_routes import PublicRoutes
 from ibi.archive.web.reader_access import ReaderAccess
 from ibi.archive.web.site_pages import SitePages
+from ibi.archive.web.statistics_page import StatisticsPage
 from ibi.archive.web.urls import ArchiveUrls
 from ibi.archive.wiring.capabilities import (
     Capability,
@@ -117,6 +118,7 @@ def archive_app(instance: Instance) -> tuple[Starlette, Announcer]:
         _running(answering, capabilities),
         [
             *SitePages(templates).routes,
+            *StatisticsPage(catalogue.statistics, clock, templates).routes,
             *DiscoveryRoutes(instance.archive, settings.name, searches, urls, templates).routes,
             *PublicRoutes(
                 instance.archive,

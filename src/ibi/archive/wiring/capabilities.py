@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Final
 
 import structlog
 
@@ -30,6 +31,7 @@ from ibi.archive.peers.resolver_client import HttpResolverClient
 from ibi.archive.peers.signing_key import SigningKey, ask_key, is_signed
 from ibi.archive.peers.transfer_peer import HttpTransferPeer
 from ibi.archive.ports.maintenance import Damage
+from ibi.archive.repeating_thread import RepeatingThread
 from ibi.archive.resolver_links.announcer import CatalogueLinks
 from ibi.archive.resolver_links.change_notifier import ChangeNotifier
 from ibi.archive.resolver_links.digest_log import DigestBackfill, DigestLog
@@ -61,6 +63,9 @@ from ibi.archive.wiring.store_migration import StoreMove
 from ibi.foundation.http_client.ssrf_guard import OutboundGuard
 from ibi.minting.wiring import subsystem_of
 from ibi.model.label_pair import Forms
+
+_BREATH: Final = 0.02
+"""Seconds between two steps of a backfill, in which other work goes on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +112,12 @@ def items_capability(
 ) -> Capability:
     """Build the API of items, citations, history and statistics."""
     archive = instance.archive
+    counts = RepeatingThread(
+        "ibi-statistics",
+        archive.catalogue.statistics.fill,
+        pause=_BREATH,
+        failure="the statistics cannot be filled",
+    )
     used_keys = UsedKeyCleanup(archive.catalogue.statistics, archive.clock)
     return Capability(
         apis=(
@@ -116,6 +127,7 @@ def items_capability(
             HistoryApi(archive),
             StatisticsApi(archive),
         ),
+        services=(counts,),
         rounds=(used_keys.forget,),
     )
 

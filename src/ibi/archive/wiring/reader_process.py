@@ -33,6 +33,7 @@ from ibi.archive.web.public_routes import PublicRoutes
 from ibi.archive.web.reader_access import ReaderAccess
 from ibi.archive.web.reader_process import ReaderService, reader_application
 from ibi.archive.web.site_pages import SitePages
+from ibi.archive.web.statistics_page import StatisticsPage
 from ibi.archive.wiring.app import build_authorizer, build_landing, build_pages, build_urls
 from ibi.archive.wiring.instance import service_of
 from ibi.archive.wiring.stores import read_catalogue, store_of
@@ -120,6 +121,7 @@ def reader_app(instance: ReaderInstance, writer: Forwarder) -> Starlette:
     landing = build_landing(settings, catalogue)
     reading = [
         *SitePages(templates).routes,
+        *StatisticsPage(catalogue.statistics, clock, templates).routes,
         *DiscoveryRoutes(archive, settings.name, searches, urls, templates).routes,
         *PublicRoutes(archive, answering, urls, pages, readers, landing).routes,
     ]

@@ -6,6 +6,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Final
 
 from babel import Locale
+from babel.core import get_global
 from babel.dates import format_date, format_datetime, format_skeleton, format_timedelta
 from babel.numbers import format_decimal
 from babel.units import format_unit
@@ -25,6 +26,17 @@ class Formats:
 
     def __init__(self, code: str) -> None:
         self._locale = Locale(code)
+
+    @property
+    def locale(self) -> str:
+        """The language with its most likely territory, as Open Graph writes it: pt_BR."""
+        language, *_, territory = get_global("likely_subtags")[self._locale.language].split("_")
+        return f"{language}_{territory}"
+
+    def short_month(self, month: str) -> str:
+        """Return the short name of a month, which is given as 2026-11."""
+        year, number = map(int, month.split("-"))
+        return format_skeleton("MMM", date(year, number, 1), locale=self._locale)
 
     def moments(self, text: str) -> list[tuple[str, str]]:
         """Return each end of a date of a record, for programs and for people.

@@ -63,8 +63,13 @@ class SiteIdentity:
             footer=(*self._entries(), *footer),
             search=search,
             logo=addresses.get(_LOGO, ""),
+            picture="" if self._is_drawing else addresses.get(_LOGO, ""),
             accent=addresses.get(_ACCENT, ""),
         )
+
+    @property
+    def _is_drawing(self) -> bool:
+        return self.logo is not None and self.logo.media_type == "image/svg+xml"
 
     def _entries(self) -> tuple[Entry, ...]:
         entries = []

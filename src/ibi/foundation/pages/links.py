@@ -63,6 +63,17 @@ class Links:
         except LabelError:
             return ""
 
+    def canonical(self, here: str) -> str:
+        """Return the address of a page in no particular language, by which engines know it."""
+        path, _, query = here.partition("?")
+        kept = [
+            pair
+            for pair in parse_qsl(query)
+            if pair[0] not in {LANGUAGE, LANGUAGE_OF_ITEM, _NOT_REPEATED}
+        ]
+        written = "&".join(f"{_quoted(name)}={_quoted(value)}" for name, value in kept)
+        return f"{self.base}{_quoted(path, _SAFE_IN_PATH)}{'?' if written else ''}{written}"
+
     def in_language(self, here: str, code: str) -> str:
         """Return the same page in another language."""
         return self._changed(here, **{LANGUAGE: code})

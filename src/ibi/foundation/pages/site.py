@@ -31,5 +31,7 @@ class Site:
     """The path of the search, which every page has a field for; empty if there is none."""
     logo: str = ""
     """The path of the logo; empty for the mark of IBI."""
+    picture: str = ""
+    """The path of the logo, if it is an image that other sites show beside a link."""
     accent: str = ""
     """The path of a style sheet that sets the accent colour; empty for the usual colour."""

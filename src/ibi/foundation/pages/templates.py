@@ -78,12 +78,8 @@ class Templates:
             code: _environment(
                 package,
                 words,
-                {
-                    **shared,
-                    "translated": partial(_translated, words),
-                    "formats": Formats(code),
-                    **names,
-                },
+                Formats(code),
+                {**shared, "translated": partial(_translated, words), **names},
             )
             for code, words in self._words.items()
         }
@@ -100,7 +96,9 @@ class Templates:
         return Page(_UNFIT.sub("\N{REPLACEMENT CHARACTER}", html), str(language))
 
 
-def _environment(package: str, words: NullTranslations, names: Mapping[str, object]) -> Environment:
+def _environment(
+    package: str, words: NullTranslations, formats: Formats, names: Mapping[str, object]
+) -> Environment:
     environment = Environment(
         loader=ChoiceLoader([PackageLoader(package), PackageLoader("ibi.foundation.pages")]),
         autoescape=True,
@@ -112,8 +110,9 @@ def _environment(package: str, words: NullTranslations, names: Mapping[str, obje
     environment.install_gettext_callables(  # type: ignore[attr-defined]  # the extension's
         words.gettext, words.ngettext, newstyle=True
     )
-    environment.globals |= names
+    environment.globals |= {"formats": formats, **names}
     environment.filters["breakable"] = _breakable
+    environment.filters["short_month"] = formats.short_month
     return environment
 
 

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from ibi.archive.ports.catalogue import FileTotal, ManifestItem, StoredChange, StoredItem
 from ibi.archive.rules.manifest import document, read_document
+from ibi.archive.storage.catalogue.day_counts import counting, forget_accesses
 from ibi.archive.storage.catalogue.digest_log import names_of, note_names
 from ibi.archive.storage.catalogue.history import write_entry
 from ibi.archive.storage.catalogue.search import index_items, remove_from_search
@@ -131,10 +132,12 @@ class SqlItems:
             if not write_entry(execute, change):
                 return
             noted: list[tuple[list[str], bool]] = []
-            numbered = tuple(
-                replace(each, number=self._apply(execute, each, noted)) for each in change.items
-            )
-            note_names(execute, noted)
+            labels = [each.item.forms.label.canonical for each in change.items]
+            with counting(execute, self._database, labels):
+                numbered = tuple(
+                    replace(each, number=self._apply(execute, each, noted)) for each in change.items
+                )
+                note_names(execute, noted)
             index_items(execute, self._database, (each.item for each in change.items))
             if change.deposit and not _complete(execute, change.deposit, change.label):
                 raise StateError("This deposit was completed or given up meanwhile.")
@@ -150,13 +153,15 @@ class SqlItems:
         def work(execute: Execute) -> None:
             write_entry(execute, stored)
             noted: list[tuple[list[str], bool]] = []
-            for label in dropped:
-                rows = execute(f"{_HELD} WHERE i.label = $1", label)
-                noted += [(self._drop(execute, _held(row).item), False) for row in rows]
-            for kept in items:
-                self._restore(execute, kept)
-                noted.append((names_of(kept.item), True))
-            note_names(execute, noted)
+            labels = [*dropped, *(kept.item.forms.label.canonical for kept in items)]
+            with counting(execute, self._database, labels):
+                for label in dropped:
+                    rows = execute(f"{_HELD} WHERE i.label = $1", label)
+                    noted += [(self._drop(execute, _held(row).item), False) for row in rows]
+                for kept in items:
+                    self._restore(execute, kept)
+                    noted.append((names_of(kept.item), True))
+                note_names(execute, noted)
             index_items(execute, self._database, (kept.item for kept in items))
             _complete(execute, stored.deposit, stored.label)
 
@@ -198,7 +203,7 @@ class SqlItems:
             execute("DELETE FROM archive_file WHERE item = $1", number)
             execute("DELETE FROM archive_damage WHERE label = $1", label)
             execute("DELETE FROM archive_copy WHERE label = $1", label)
-            execute("DELETE FROM archive_access WHERE item = $1", number)
+            forget_accesses(execute, self._database, number)
             remove_from_search(execute, self._database, number)
             execute("DELETE FROM archive_item WHERE id = $1", number)
         return names

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from ibi.archive.ports.catalogue import ManifestItem, Reservation
 from ibi.archive.rules.manifest import document
+from ibi.archive.storage.catalogue.day_counts import empty_day_counts
 from ibi.archive.storage.catalogue.digest_log import begin_epoch
 from ibi.archive.storage.catalogue.search import empty_search
 from ibi.foundation.sql.database import Execute
@@ -132,6 +133,7 @@ class SqlRebuild:
             execute(f"{self._database.emptying} archive_{table}")
         begin_epoch(execute, self._database)
         empty_search(execute, self._database)
+        empty_day_counts(execute, self._database)
 
     def _run(self, *statements: str, values: tuple[int, ...] = ()) -> None:
         self._write(lambda execute: [execute(each, *values) for each in statements])

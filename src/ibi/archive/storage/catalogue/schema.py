@@ -204,3 +204,21 @@ search_state = sa.Table(
     sa.Column("filled", sa.BigInteger, nullable=False),
     sqlite_with_rowid=False,
 )
+# What came on a day and still exists, and the accesses of the day (storage.catalogue.day_counts).
+day = sa.Table(
+    "archive_day",
+    SCHEMA,
+    sa.Column("day", sa.Text(collation="C").with_variant(sa.Text(), "sqlite"), primary_key=True),
+    sa.Column("items", sa.BigInteger, nullable=False),
+    sa.Column("files", sa.BigInteger, nullable=False),
+    sa.Column("bytes", sa.BigInteger, nullable=False),
+    sa.Column("accesses", sa.BigInteger, nullable=False),
+    sqlite_with_rowid=False,
+)
+# One row: the item up to which the days count.
+day_state = sa.Table(
+    "archive_day_state",
+    SCHEMA,
+    sa.Column("filled", sa.BigInteger, primary_key=True, autoincrement=False),
+    sqlite_with_rowid=False,
+)

@@ -12,10 +12,12 @@ from ibi.archive.ports.statistics import (
     HoldingCount,
     ItemAccesses,
     MaintenanceCounts,
+    MonthCounts,
     TaskCount,
     TransferCount,
 )
-from ibi.foundation.sql.database import Execute
+from ibi.archive.storage.catalogue.day_counts import WHOLE, count_accesses, fill_part
+from ibi.foundation.sql.database import Database, Execute
 from ibi.foundation.sql.store import SqlHandle
 from ibi.model.clock import SECOND
 
@@ -35,11 +37,12 @@ class SqlStatistics:
     def __init__(self, handle: SqlHandle) -> None:
         self._database = handle.database
         self._write = handle.write
+        self._read = handle.read
         self._survey = handle.survey
 
     def count_accesses(self, accesses: Sequence[Access]) -> list[bool]:
         """Count each access whose key is unused, in one transaction; return which were counted."""
-        return self._write(lambda execute: _count(execute, accesses))
+        return self._write(lambda execute: _count(execute, self._database, accesses))
 
     def forget_keys(self, before: int) -> None:
         """Remove used keys that expired before a time."""
@@ -93,6 +96,27 @@ class SqlStatistics:
         # Sorted here, because the order of texts differs between databases.
         return [HoldingCount(*row) for row in sorted(rows)]
 
+    def months(self) -> list[MonthCounts]:
+        """Return what came in each month and exists, and its accesses, from the first month on."""
+        sums = ", ".join(
+            f"CAST(sum({column}) AS BIGINT)" for column in ("items", "files", "bytes", "accesses")
+        )
+        rows = self._read(
+            f"SELECT substr(day, 1, 7) AS month, {sums} FROM archive_day "  # noqa: S608  # our own names
+            "GROUP BY month ORDER BY month"
+        )
+        return [MonthCounts(*row) for row in rows]
+
+    def is_whole(self) -> bool:
+        """Return whether the counts of months have all items."""
+        return self._read("SELECT filled FROM archive_day_state") == [(WHOLE,)]
+
+    def fill(self) -> bool:
+        """Count some items that are not in the months yet; return False if none is left."""
+        return not self.is_whole() and self._write(
+            lambda execute: fill_part(execute, self._database)
+        )
+
     def maintenance_counts(self) -> MaintenanceCounts:
         """Return the numbers of copies, transfers, tasks and damaged files."""
         [(copies, missing, faulty)] = self._survey(
@@ -116,7 +140,7 @@ class SqlStatistics:
         )
 
 
-def _count(execute: Execute, accesses: Sequence[Access]) -> list[bool]:
+def _count(execute: Execute, database: Database, accesses: Sequence[Access]) -> list[bool]:
     counted = [False] * len(accesses)
     counts: Counter[tuple[int, str]] = Counter()
     # All transactions lock rows in the same order: otherwise two could deadlock.
@@ -128,6 +152,7 @@ def _count(execute: Execute, accesses: Sequence[Access]) -> list[bool]:
             for item, count in _others(execute, access):
                 counts[item, access.day] += count
     _add(execute, counts)
+    count_accesses(execute, database, counts)
     return counted
 
 

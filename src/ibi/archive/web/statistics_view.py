@@ -1,0 +1,64 @@
+"""The values of the page with the statistics of an archive."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from ibi.archive.rules.calendar import PeriodCounts, yearly
+from ibi.foundation.pages.plot import Plot, drawn
+
+_MONTHS: Final = 12
+"""Months of the plots."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatisticsView:
+    """The page with the statistics."""
+
+    year: str
+    """The year whose months are shown; empty for the last twelve months."""
+    months: tuple[PeriodCounts, ...]
+    """The months that are shown, the oldest first."""
+    years: tuple[PeriodCounts, ...]
+    """All years, the newest first."""
+    total: PeriodCounts
+    """What the archive has, and all accesses."""
+    is_whole: bool
+    """Whether all items are counted; not while an upgraded archive counts them."""
+    deposits: Plot
+    accesses: Plot
+    storage: Plot
+
+
+def statistics_view(
+    months: Sequence[PeriodCounts], year: str, *, is_whole: bool = True
+) -> StatisticsView:
+    """Return the page with the months of a year, or with the last ones; without any, if unknown."""
+    if year:
+        shown = tuple(each for each in months if each.period.startswith(year))
+    else:
+        shown = tuple(months[-_MONTHS:])
+    years = yearly(months)
+    last = years[-1]
+    total = PeriodCounts(
+        "",
+        last.all_items,
+        last.all_files,
+        last.all_size,
+        sum(each.accesses for each in years),
+        last.all_items,
+        last.all_files,
+        last.all_size,
+    )
+    return StatisticsView(
+        year=year,
+        months=shown,
+        years=tuple(reversed(years)),
+        total=total,
+        is_whole=is_whole,
+        deposits=drawn([each.items for each in shown]),
+        accesses=drawn([each.accesses for each in shown]),
+        storage=drawn([each.all_size for each in shown]),
+    )
