@@ -95,6 +95,8 @@ class ArchiveSettings:
     """Prefixes of other archives whose items move in here under their labels."""
     landing: Landing = "auto"
     """Whether people who follow a label get the page of the item, and not its target file."""
+    full_text: bool = True
+    """Whether the texts of public files are extracted, and searched with the descriptions."""
     digest: bool = True
     """Whether a digest of the held names is published, so that resolvers ask fewer archives."""
     copies_hours: int = 24

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple, Protocol
 
+from ibi.archive.ports.full_text import FullText
 from ibi.archive.ports.maintenance import CopyStore, DamageStore, TaskStore, TransferStore
 from ibi.archive.ports.search import SearchIndex
 from ibi.archive.ports.statistics import Statistics
@@ -374,6 +375,7 @@ class Catalogue:
     damages: DamageStore
     digest: NameLog
     search: SearchIndex
+    full_text: FullText
     tokens: TokenStore
     settings: SettingStore
     links: LinkStore

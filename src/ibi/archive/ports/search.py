@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from typing import Final, Literal, Protocol, TypeAlias
 
 Order: TypeAlias = Literal["relevance", "newest", "oldest", "title"]
-"""The order of hits. In the first, items with all words in their titles precede the others; equals
-are in the order of their arrival, the newest first."""
+"""The order of hits. In the first, items with all words in their titles precede the others, and
+items with some words only in their files follow them; equals are in the order of their arrival, the
+newest first."""
 ORDERS: Final[tuple[Order, ...]] = ("relevance", "newest", "oldest", "title")
 
 Facet: TypeAlias = Literal["year", "type", "language", "creator", "collection"]
@@ -66,6 +67,8 @@ class Hit:
     """The number of the item in the catalogue."""
     facets: Facets
     heading: str
+    in_files: bool = False
+    """Whether some of the words are in its files only."""
 
 
 @dataclass(frozen=True, slots=True)

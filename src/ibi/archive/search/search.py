@@ -11,6 +11,7 @@ from ibi.archive.archive import Archive, ItemWithMetadata
 from ibi.archive.item_list import described
 from ibi.archive.ports.search import FACETS, Facet, FacetCount, Hit
 from ibi.archive.repeating_thread import RepeatingThread
+from ibi.archive.rules.search.passage import Passage, PassageFinder
 from ibi.archive.rules.search.query import MOST_HITS, PAGE_SIZE, SearchQuery
 
 _MOST_VALUES: Final = 12
@@ -31,6 +32,8 @@ class SearchResults:
     count: int
     """The number of hits; there are more if it is cut."""
     is_cut: bool
+    passages: dict[int, Passage]
+    """What the files of items have of the words, by the numbers of items that were found by it."""
     facets: dict[Facet, tuple[FacetCount, ...]]
     is_whole: bool
     """Whether all items of the archive were searched."""
@@ -73,9 +76,11 @@ class Search:
         last = max(1, -(-len(found) // PAGE_SIZE))
         query = query.at(min(query.page, last))
         start = (query.page - 1) * PAGE_SIZE
+        shown = found[start : start + PAGE_SIZE]
         return SearchResults(
             query=query,
-            items=self._described(found[start : start + PAGE_SIZE]),
+            items=self._described(shown),
+            passages=self._passages(query, shown),
             count=len(found),
             is_cut=len(hits) > MOST_HITS,
             facets=counted(found),
@@ -95,6 +100,12 @@ class Search:
                 count = min(len(hits), MOST_HITS)
                 found.append(Alternative(other, count, len(hits) > MOST_HITS, facet))
         return found
+
+    def _passages(self, query: SearchQuery, hits: Sequence[Hit]) -> dict[int, Passage]:
+        texts = self._archive.catalogue.full_text.texts([hit.item for hit in hits if hit.in_files])
+        finder = PassageFinder(query.text_clauses)
+        found = {item: finder.find(files) for item, files in texts.items()}
+        return {item: passage for item, passage in found.items() if passage is not None}
 
     def _described(self, hits: Sequence[Hit]) -> tuple[ItemWithMetadata, ...]:
         held = self._items.numbered([hit.item for hit in hits])

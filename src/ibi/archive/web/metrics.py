@@ -14,6 +14,7 @@ from ibi.archive.copies.copies import Copies
 from ibi.archive.fixity.damage_log import DamageLog
 from ibi.archive.ports.catalogue import Items
 from ibi.archive.rules.announcement import Link
+from ibi.archive.search.full_text import FullTextExtraction
 from ibi.archive.web.access_counter import AccessCounter
 from ibi.archive.web.api.operations import DESCRIPTION, OPERATIONS
 from ibi.errors import StorageError
@@ -78,6 +79,15 @@ class ArchiveMetrics:
             registry=self.registry,
         )
         damaged.set_function(lambda: damages.count)
+
+    def watch_full_text(self, extraction: FullTextExtraction) -> None:
+        """Report the number of items whose files are not searched yet."""
+        waiting = Gauge(
+            "ibi_archive_full_text_waiting",
+            "Items whose files wait to be searched by their text",
+            registry=self.registry,
+        )
+        waiting.set_function(lambda: extraction.waiting)
 
     def watch_copies(self, copies: Copies) -> None:
         """Report the numbers of copies and of missing Originals."""

@@ -99,7 +99,7 @@ def archive_app(instance: Instance) -> tuple[Starlette, Announcer]:
         long_work,
         transfers_capability(transfers),
         digest_capability(instance, service),
-        search_capability(instance, searches, urls),
+        search_capability(instance, searches, urls, metrics),
         fixity_capability(instance, auditing, tasks),
         copies_capability(instance, copies, copy_work, tasks),
     )

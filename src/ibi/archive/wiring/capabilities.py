@@ -36,7 +36,9 @@ from ibi.archive.resolver_links.announcer import CatalogueLinks
 from ibi.archive.resolver_links.change_notifier import ChangeNotifier
 from ibi.archive.resolver_links.digest_log import DigestBackfill, DigestLog
 from ibi.archive.rules.adoption import AdoptablePrefixes
+from ibi.archive.search.full_text import FullTextExtraction, FullTextRemoval
 from ibi.archive.search.search import SearchBackfill
+from ibi.archive.storage.extraction.extractor import ProcessExtractor
 from ibi.archive.tasks import Tasks
 from ibi.archive.transfers.transfers import Transfers
 from ibi.archive.web.api.audits import AuditsApi
@@ -57,6 +59,8 @@ from ibi.archive.web.api.transfers import TransfersApi
 from ibi.archive.web.app import BackgroundService
 from ibi.archive.web.citations import Citations
 from ibi.archive.web.digest import DigestEndpoint
+from ibi.archive.web.media_types import bare, media_type_of
+from ibi.archive.web.metrics import ArchiveMetrics
 from ibi.archive.web.urls import ArchiveUrls
 from ibi.archive.wiring.instance import Instance
 from ibi.archive.wiring.store_migration import StoreMove
@@ -170,14 +174,29 @@ def digest_capability(instance: Instance, service: Forms) -> Capability:
     )
 
 
-def search_capability(instance: Instance, searches: SearchQueue, urls: ArchiveUrls) -> Capability:
-    """Build the search, the collections that it lists, and the filling of its index."""
+def search_capability(
+    instance: Instance, searches: SearchQueue, urls: ArchiveUrls, metrics: ArchiveMetrics
+) -> Capability:
+    """Build the search, the collections that it lists, its index, and the texts of files."""
     collections = Collections(instance.archive)
     index = instance.catalogue.search
     return Capability(
         apis=(SearchApi(searches, urls), CollectionsApi(collections, index, searches, urls)),
-        services=(SearchBackfill(instance.archive),),
+        services=(SearchBackfill(instance.archive), _full_text(instance, metrics)),
     )
+
+
+def _full_text(instance: Instance, metrics: ArchiveMetrics) -> BackgroundService:
+    """Build the extraction of the texts of files, or their removal if the settings say so."""
+    if not instance.settings.full_text:
+        return FullTextRemoval(instance.catalogue.full_text)
+    extraction = FullTextExtraction(
+        instance.archive,
+        ProcessExtractor(),
+        lambda file: bare(media_type_of(file.path, file.media_type)),
+    )
+    metrics.watch_full_text(extraction)
+    return extraction
 
 
 def build_tasks(

@@ -15,10 +15,10 @@ _BEFORE: Final = 60
 """Characters before the first word that was asked for."""
 _LONGEST: Final = 20_000
 """Characters of a text in which words are looked for."""
-_ALIKE: Final = 3
+ALIKE: Final = 3
 """Characters with which two words of one stem begin."""
 # A word and the accents that follow its letters, as some texts have them apart.
-_WORD: Final = re.compile(r"[^\W_][^\W_\u0300-\u036f]*(?:[\u0300-\u036f]+[^\W_]*)*")
+WORD: Final = re.compile(r"[^\W_][^\W_\u0300-\u036f]*(?:[\u0300-\u036f]+[^\W_]*)*")
 _SPACE: Final = " "
 _GAP: Final = "…"
 
@@ -45,7 +45,7 @@ class Highlighter:
         self._prefixes = tuple(match.terms[-1] for match in wanted if match.is_prefix)
         self._stems = {term for term in terms if term.startswith(STEM)}
         self._words = terms - self._stems - {*self._prefixes}
-        self._beginnings = {word[:_ALIKE] for word in self._words}
+        self._beginnings = {word[:ALIKE] for word in self._words}
 
     def parts(self, text: str) -> tuple[Part, ...]:
         """Return a whole text in parts."""
@@ -54,7 +54,7 @@ class Highlighter:
     def snippet(self, text: str) -> tuple[Part, ...]:
         """Return the part of a text around the first word that was asked for."""
         line = _SPACE.join(text[:_LONGEST].split())
-        first = next((word.start() for word in _WORD.finditer(line) if self._is_hit(word[0])), 0)
+        first = next((word.start() for word in WORD.finditer(line) if self.is_hit(word[0])), 0)
         start = _word_start(line, first - _BEFORE) if first > _BEFORE else 0
         end = _word_end(line, start + LENGTH)
         parts = self._divided(line, start, end)
@@ -64,8 +64,8 @@ class Highlighter:
 
     def _divided(self, text: str, start: int, end: int) -> tuple[Part, ...]:
         parts, place = [], start
-        for word in _WORD.finditer(text, start, end):
-            if self._is_hit(word[0]):
+        for word in WORD.finditer(text, start, end):
+            if self.is_hit(word[0]):
                 if word.start() > place:
                     parts.append(Part(text[place : word.start()], is_hit=False))
                 parts.append(Part(word[0], is_hit=True))
@@ -74,14 +74,15 @@ class Highlighter:
             parts.append(Part(text[place:end], is_hit=False))
         return tuple(parts)
 
-    def _is_hit(self, text: str) -> bool:
+    def is_hit(self, text: str) -> bool:
+        """Return whether a word of a text was asked for."""
         return any(self._is_wanted(word) for word in words_of(text))
 
     def _is_wanted(self, word: str) -> bool:
         if word in self._words or (self._prefixes and word.startswith(self._prefixes)):
             return True
         # Only words that begin alike may have the same stem: a stem takes a while.
-        return word[:_ALIKE] in self._beginnings and not self._stems.isdisjoint(stems_of(word))
+        return word[:ALIKE] in self._beginnings and not self._stems.isdisjoint(stems_of(word))
 
 
 def _word_start(text: str, place: int) -> int:

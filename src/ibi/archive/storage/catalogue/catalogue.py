@@ -7,6 +7,7 @@ from functools import partial
 from ibi.archive.ports.catalogue import Catalogue
 from ibi.archive.storage.catalogue.deposits import SqlDeposits, SqlReservations
 from ibi.archive.storage.catalogue.digest_log import SqlDigestLog
+from ibi.archive.storage.catalogue.full_text import SqlFullText
 from ibi.archive.storage.catalogue.history import SqlHistory
 from ibi.archive.storage.catalogue.items import SqlItems
 from ibi.archive.storage.catalogue.maintenance import (
@@ -37,6 +38,7 @@ def sql_catalogue(database: Database, *, quick: bool) -> Catalogue:
         damages=SqlDamages(handle),
         digest=SqlDigestLog(handle),
         search=SqlSearchIndex(handle),
+        full_text=SqlFullText(handle),
         tokens=SqlTokens(handle, "archive_token"),
         settings=SqlSettings(handle),
         links=SqlLinks(handle),

@@ -222,3 +222,29 @@ day_state = sa.Table(
     sa.Column("filled", sa.BigInteger, primary_key=True, autoincrement=False),
     sqlite_with_rowid=False,
 )
+# What was extracted of the files of items, once for equal files of an item; the text is compressed.
+text = sa.Table(
+    "archive_text",
+    SCHEMA,
+    sa.Column("item", sa.BigInteger, primary_key=True),
+    sa.Column("sha256", sa.Text, primary_key=True),
+    sa.Column("outcome", sa.Text, nullable=False),
+    sa.Column("characters", sa.BigInteger, nullable=False),
+    sa.Column("text", sa.LargeBinary, nullable=False),
+)
+# Items whose files wait to be extracted and indexed, with a number of their last change.
+text_queue = sa.Table(
+    "archive_text_queue",
+    SCHEMA,
+    sa.Column("item", _NUMBER, primary_key=True, autoincrement=False),
+    sa.Column("turn", sa.BigInteger, nullable=False),
+)
+# One row: the version of the indexed terms, and the item up to which items began to wait. The terms
+# of files are in `archive_file_terms` (storage.catalogue.search_text).
+text_state = sa.Table(
+    "archive_text_state",
+    SCHEMA,
+    sa.Column("rules", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("filled", sa.BigInteger, nullable=False),
+    sqlite_with_rowid=False,
+)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from hashlib import blake2b
 from itertools import chain
 from typing import Final
@@ -13,14 +14,15 @@ from ibi.archive.ports.search import FACETS, Clause, Facet, FacetCount, Hit, Ord
 from ibi.archive.rules.manifest import read_document
 from ibi.archive.rules.search.document import RULES, document_of, is_searched
 from ibi.archive.rules.search.terms import place_of
-from ibi.archive.storage.catalogue.search_text import TextIndex, text_index_of
+from ibi.archive.storage.catalogue.full_text import remove_texts, renew_texts
+from ibi.archive.storage.catalogue.search_rows import find_item, find_record
+from ibi.archive.storage.catalogue.search_text import FILE_TERMS, TextIndex, text_index_of
 from ibi.errors import SearchTimeoutError
 from ibi.foundation.sql.database import Database, Execute
 from ibi.foundation.sql.rows import marks, storable
 from ibi.foundation.sql.store import SqlHandle
 from ibi.model.item import Item
 from ibi.model.label_pair import Forms
-from ibi.model.metadata_record import MetadataRecord
 
 SECONDS: Final = 3.0
 """The longest time of one search in the database."""
@@ -38,27 +40,45 @@ class SqlSearchIndex:
     def __init__(self, handle: SqlHandle) -> None:
         self._database = handle.database
         self._text = text_index_of(handle.database)
+        self._files = text_index_of(handle.database, FILE_TERMS)
         self._write = handle.write
         self._read = handle.read
         self._read_within = handle.read_within
 
     def find(self, clauses: Sequence[Clause], order: Order, limit: int) -> list[Hit]:
         """Return items that fulfil all clauses; the newest ones, if there are more than `limit`."""
-        hits = self._found(clauses, "ASC" if order == "oldest" else "DESC", limit)
+        direction = "ASC" if order == "oldest" else "DESC"
+        hits = self._found(self._text, clauses, direction, limit)
+        has_words = any(not clause.is_filter for clause in clauses)
+        if has_words and order == "relevance":
+            best = self._found(self._text, clauses, "DESC", limit, only_title=True) if hits else []
+            hits = _distinct([*best, *hits])
+            if len(hits) < limit:
+                hits = _distinct([*hits, *self._in_files(clauses, "DESC", limit)])
+        elif has_words:
+            hits = _distinct([*hits, *self._in_files(clauses, direction, limit)])
+            hits.sort(key=lambda hit: hit.item, reverse=direction == "DESC")
         if order == "title":
-            return sorted(hits, key=lambda hit: (not hit.heading, hit.heading, -hit.item))
-        if order == "relevance" and any(not clause.is_filter for clause in clauses):
-            best = self._found(clauses, "DESC", limit, only_title=True) if hits else []
-            known = {hit.item for hit in best}
-            return [*best, *(hit for hit in hits if hit.item not in known)][:limit]
-        return hits
+            hits = sorted(hits[:limit], key=lambda hit: (not hit.heading, hit.heading, -hit.item))
+        return hits[:limit]
+
+    def _in_files(self, clauses: Sequence[Clause], direction: str, limit: int) -> list[Hit]:
+        """Return items that fulfil the clauses by the texts of their files."""
+        hits = self._found(self._files, clauses, direction, limit)
+        return [replace(hit, in_files=True) for hit in hits]
 
     def _found(
-        self, clauses: Sequence[Clause], direction: str, limit: int, *, only_title: bool = False
+        self,
+        text: TextIndex,
+        clauses: Sequence[Clause],
+        direction: str,
+        limit: int,
+        *,
+        only_title: bool = False,
     ) -> list[Hit]:
         if clauses:
-            select = self._text.select(direction)
-            values: tuple[object, ...] = (self._text.query(clauses, only_title=only_title), limit)
+            select = text.select(direction)
+            values: tuple[object, ...] = (text.query(clauses, only_title=only_title), limit)
         else:
             select = (
                 "SELECT item, heading, facets FROM archive_search "  # noqa: S608  # our own words
@@ -124,6 +144,14 @@ class SqlSearchIndex:
         return bool(rows)
 
 
+def _distinct(hits: Sequence[Hit]) -> list[Hit]:
+    """Return the first hit of each item."""
+    found: dict[int, Hit] = {}
+    for hit in hits:
+        found.setdefault(hit.item, hit)
+    return [*found.values()]
+
+
 def empty_search(execute: Execute, database: Database) -> None:
     """Empty the index, to be filled anew."""
     for table in ("archive_search", "archive_facet"):
@@ -141,37 +169,24 @@ def index_items(execute: Execute, database: Database, items: Iterable[Item]) -> 
         if forms is not None:
             subjects[forms.label.canonical] = forms
     for forms in subjects.values():
-        found = _find(execute, forms)
+        found = find_item(execute, forms)
         if found is not None and found[1].kind == "data":
             _index(execute, text, *found)
+            renew_texts(execute, database, *found)
 
 
 def remove_from_search(execute: Execute, database: Database, number: int) -> None:
     """Remove an item from the index."""
     _remove(execute, text_index_of(database), number)
-
-
-def _find(execute: Execute, forms: Forms) -> tuple[int, Item] | None:
-    select = (
-        "SELECT i.id, i.document FROM archive_item i JOIN archive_name n ON n.item = i.id "
-        "WHERE n.name = $1"
-    )
-    for label in forms:
-        for number, text in execute(select, label.canonical):
-            return int(number), read_document(text)
-    return None
-
-
-def _record(execute: Execute, item: Item) -> MetadataRecord | None:
-    found = _find(execute, item.metadata) if item.metadata else None
-    return found[1].record if found else None
+    text_index_of(database, FILE_TERMS).remove(execute, number)
+    remove_texts(execute, number)
 
 
 def _index(execute: Execute, text: TextIndex, number: int, item: Item) -> None:
     if not is_searched(item):
         _remove(execute, text, number)
         return
-    document = document_of(item, _record(execute, item))
+    document = document_of(item, find_record(execute, item))
     digest = _digest(document)
     known = execute("SELECT digest, facets FROM archive_search WHERE item = $1", number)
     if known and bytes(known[0][0]) == digest:

@@ -12,6 +12,10 @@ from typing import Final, Protocol
 from ibi.archive.ports.search import Clause, Match, SearchDocument
 from ibi.foundation.sql.database import Database, Execute
 
+TERMS: Final = "archive_search_text"
+"""The table of the terms of descriptions."""
+FILE_TERMS: Final = "archive_file_terms"
+"""The table of the terms of descriptions together with the texts of files."""
 _COLUMNS: Final = "s.item, s.heading, s.facets"
 
 
@@ -39,9 +43,9 @@ class TextIndex(Protocol):
         ...
 
 
-def text_index_of(database: Database) -> TextIndex:
-    """Return the index for full text of a database."""
-    return Fts5() if database.text_index == "fts5" else Tsvector()
+def text_index_of(database: Database, table: str = TERMS) -> TextIndex:
+    """Return the index for full text in a table of a database."""
+    return Fts5(table) if database.text_index == "fts5" else Tsvector(table)
 
 
 class Fts5:
@@ -51,15 +55,14 @@ class Fts5:
     """Between two texts: a term that no phrase has."""
     _EVERY: Final = "~"
     """A term of all items: FTS5 has no query for items that lack a term."""
-    _TABLE: Final = (
-        "CREATE VIRTUAL TABLE archive_search_text USING fts5("
-        "title, body, prefix = '2 3', tokenize = \"ascii tokenchars '=~|'\")"
-    )
+
+    def __init__(self, table: str) -> None:
+        self._table = table
 
     def put(self, execute: Execute, item: int, document: SearchDocument) -> None:
         """Insert the terms of an item that has none."""
         execute(
-            "INSERT INTO archive_search_text (rowid, title, body) VALUES ($1, $2, $3)",
+            f"INSERT INTO {self._table} (rowid, title, body) VALUES ($1, $2, $3)",  # noqa: S608  # ours
             item,
             self._joined(document.title, document.title_stems),
             self._joined(document.body, (*document.body_stems, *document.marks, self._EVERY)),
@@ -70,12 +73,15 @@ class Fts5:
 
     def remove(self, execute: Execute, item: int) -> None:
         """Remove the terms of an item, if there are any."""
-        execute("DELETE FROM archive_search_text WHERE rowid = $1", item)
+        execute(f"DELETE FROM {self._table} WHERE rowid = $1", item)  # noqa: S608  # our own names
 
     def empty(self, execute: Execute) -> None:
         """Remove the terms of all items, without reading them one by one."""
-        execute("DROP TABLE archive_search_text")
-        execute(self._TABLE)
+        execute(f"DROP TABLE {self._table}")
+        execute(
+            f"CREATE VIRTUAL TABLE {self._table} USING fts5("
+            "title, body, prefix = '2 3', tokenize = \"ascii tokenchars '=~|'\")"
+        )
 
     def query(self, clauses: Sequence[Clause], *, only_title: bool = False) -> str:
         """Return the query for items that fulfil all clauses; with `only_title`, in the title."""
@@ -97,8 +103,8 @@ class Fts5:
     def select(self, direction: str) -> str:
         """Return the statement for the items of a query, $1, in an order: at most $2."""
         return (
-            f"SELECT {_COLUMNS} FROM archive_search_text t JOIN archive_search s "  # noqa: S608
-            "ON s.item = t.rowid WHERE t.archive_search_text MATCH $1 "
+            f"SELECT {_COLUMNS} FROM {self._table} t JOIN archive_search s "  # noqa: S608
+            f"ON s.item = t.rowid WHERE t.{self._table} MATCH $1 "
             f"ORDER BY t.rowid {direction} LIMIT $2"
         )
 
@@ -111,10 +117,14 @@ class Tsvector:
     _GAP: Final = 2
     """Positions between two texts, so that no phrase lies across both."""
 
+    def __init__(self, table: str) -> None:
+        self._table = table
+
     def put(self, execute: Execute, item: int, document: SearchDocument) -> None:
         """Insert the terms of an item that has none."""
         execute(
-            "INSERT INTO archive_search_text (item, terms) VALUES ($1, CAST($2::text AS tsvector))",
+            f"INSERT INTO {self._table} (item, terms) "  # noqa: S608  # our own names
+            "VALUES ($1, CAST($2::text AS tsvector))",
             item,
             " ".join(self._terms(document)),
         )
@@ -132,11 +142,11 @@ class Tsvector:
 
     def remove(self, execute: Execute, item: int) -> None:
         """Remove the terms of an item, if there are any."""
-        execute("DELETE FROM archive_search_text WHERE item = $1", item)
+        execute(f"DELETE FROM {self._table} WHERE item = $1", item)  # noqa: S608  # our own names
 
     def empty(self, execute: Execute) -> None:
         """Remove the terms of all items."""
-        execute("TRUNCATE archive_search_text")
+        execute(f"TRUNCATE {self._table}")
 
     def query(self, clauses: Sequence[Clause], *, only_title: bool = False) -> str:
         """Return the query for items that fulfil all clauses; with `only_title`, in the title."""
@@ -160,7 +170,7 @@ class Tsvector:
     def select(self, direction: str) -> str:
         """Return the statement for the items of a query, $1, in an order: at most $2."""
         return (
-            f"SELECT {_COLUMNS} FROM archive_search_text t JOIN archive_search s "  # noqa: S608
+            f"SELECT {_COLUMNS} FROM {self._table} t JOIN archive_search s "  # noqa: S608
             "ON s.item = t.item WHERE t.terms @@ CAST($1::text AS tsquery) "
             f"ORDER BY t.item {direction} LIMIT $2"
         )

@@ -12,6 +12,7 @@ from starlette.responses import Response
 from ibi.archive.archive import ItemWithMetadata
 from ibi.archive.ports.search import FACETS, FacetCount
 from ibi.archive.rules.search.document import facets_of
+from ibi.archive.rules.search.passage import Passage
 from ibi.archive.rules.search.query import SearchQuery
 from ibi.archive.rules.search.snippet import Highlighter
 from ibi.archive.search.search import Search
@@ -45,6 +46,10 @@ class FoundItem(msgspec.Struct, frozen=True, omit_defaults=True):
     """The labels of the collections that it belongs to."""
     snippet: str = ""
     """The part of its description that has the words, as plain text."""
+    file: str = ""
+    """The path of a file that has words which the description lacks."""
+    file_snippet: str = ""
+    """The part of that file that has the words, as plain text."""
 
 
 class FacetValue(msgspec.Struct, frozen=True):
@@ -116,17 +121,19 @@ class SearchApi:
             results.query.page,
             results.pages,
             results.is_whole,
-            [self._found(look, highlighter) for look in results.items],
+            [
+                self._found(look, highlighter, results.passages.get(look.held.id))
+                for look in results.items
+            ],
             FacetValues(*(_values(results.facets[facet]) for facet in FACETS)),
         )
 
-    def _found(self, look: ItemWithMetadata, highlighter: Highlighter) -> FoundItem:
+    def _found(
+        self, look: ItemWithMetadata, highlighter: Highlighter, passage: Passage | None
+    ) -> FoundItem:
         item, record = look.item, look.record
         facets = facets_of(item, record)
-        snippet = ""
-        if record is not None and record.descriptions:
-            parts = highlighter.snippet(record.descriptions[0].value)
-            snippet = "".join(part.text for part in parts)
+        description = record.descriptions[0].value if record and record.descriptions else ""
         return FoundItem(
             *pair(item.forms),
             self._urls.persistent(item.forms),
@@ -140,8 +147,14 @@ class SearchApi:
             [*facets["language"]],
             record.licence if record else "",
             [*facets["collection"]],
-            snippet,
+            _snippet(highlighter, description),
+            passage.path if passage else "",
+            _snippet(highlighter, passage.text) if passage else "",
         )
+
+
+def _snippet(highlighter: Highlighter, text: str) -> str:
+    return "".join(part.text for part in highlighter.snippet(text))
 
 
 def _values(counts: tuple[FacetCount, ...]) -> list[FacetValue]:
