@@ -154,7 +154,7 @@ def test_a_gigabyte_of_text_costs_no_more_than_its_beginning(tmp_path: Path) -> 
         file.truncate(1 << 30)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     for kind in ("text", "html"):
-        found = _extracted(place, kind)  # type: ignore[arg-type]
+        found = _extracted(place, kind)
         assert found is not None
         assert found.text.startswith("word word")
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 64 << 10

@@ -59,6 +59,9 @@ def test_texts_of_files_are_found_with_a_snippet_and_their_names(archive: Archiv
         [found] = wait_for(lambda word=word: find(archive, word), bool)  # type: ignore[misc]
         assert (found["rep"], found["file"], found["file_snippet"]) == (item["rep"], path, snippet)
     assert titles(archive, "pampa") == []
+    page = archive.get("/search?q=cerrado").body.decode()
+    assert "In the file report.pdf: " in page
+    assert "Burnings of the <mark>cerrado</mark> were mapped" in page
     [by_title] = find(archive, "biomes")
     assert "file" not in by_title
     assert titles(archive, '"burnings of the caatinga" biomes') == ["Biomes"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from ibi.archive.archive import Archive, ItemWithMetadata
@@ -32,7 +32,7 @@ class SearchResults:
     count: int
     """The number of hits; there are more if it is cut."""
     is_cut: bool
-    passages: dict[int, Passage]
+    passages: dict[int, Passage] = field(default_factory=dict)
     """What the files of items have of the words, by the numbers of items that were found by it."""
     facets: dict[Facet, tuple[FacetCount, ...]]
     is_whole: bool

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import islice
 from typing import Final, NamedTuple
 
 from ibi.archive.ports.full_text import FileText
@@ -19,7 +19,9 @@ _BEFORE: Final = 120
 _LENGTH: Final = 2 * LENGTH
 """Characters from that word on, of which a snippet shows a part."""
 _MOST_PLACES: Final = 500
-"""Places in a file that are compared: a common word has thousands, and the first ones do."""
+"""Places of a word in a file that are compared: a common one has thousands, and the first do."""
+_FIRST_WITHOUT_SPACES: Final = "\u3040"
+"""The first of the characters that are words of their own (Japanese, Chinese)."""
 _FIRST_FOLDED, _LAST_FOLDED = 0x41, 0x2000
 """The characters that differ from their folded ones: those after them have no case."""
 
@@ -44,34 +46,35 @@ class PassageFinder:
     def __init__(self, clauses: Sequence[Clause]) -> None:
         """Look for the words of clauses, apart from filters and what is excluded."""
         self._highlighter = Highlighter(clauses)
-        starts = sorted(set(_beginnings(clauses)))
-        # Scripts without spaces have words within words; others do not.
-        alternatives = [
-            re.escape(each) if folded(each[0]) >= "\u3040" else rf"(?<![^\W_]){re.escape(each)}"
-            for each in starts
-        ]
-        self._pattern = re.compile("|".join(alternatives)) if alternatives else None
+        self._beginnings = sorted(set(_beginnings(clauses)))
 
     def find(self, files: Iterable[FileText]) -> Passage | None:
         """Return the passage with the most of the words, of the first file that has as many."""
         best, most = None, 0
         for file in files:
-            start, count = _densest([*self._places(file.text)])
+            start, count = _densest(sorted(self._places(file.text)))
             if count > most:
                 best, most = Passage(file.path, _part(file.text, start)), count
         return best
 
     def _places(self, text: str) -> Iterator[_Place]:
-        if self._pattern is None:
-            return
-        most = _MOST_PLACES
-        for match in self._pattern.finditer(text.translate(_plain_letters())):
-            word = WORD.match(text, match.start())
-            if word is not None and self._highlighter.is_hit(word[0]):
-                yield _Place(match.start(), match[0])
-                most -= 1
-                if not most:
-                    return
+        """Yield the places of words that were asked for, the first ones of each."""
+        plain = text.translate(_plain_letters())
+        for beginning in self._beginnings:
+            for start in islice(_words_with(plain, beginning), _MOST_PLACES):
+                word = WORD.match(text, start)
+                if word is not None and self._highlighter.is_hit(word[0]):
+                    yield _Place(start, beginning)
+
+
+def _words_with(text: str, beginning: str) -> Iterator[int]:
+    """Yield where words begin so; in scripts without spaces, a word may follow another at once."""
+    is_apart = beginning[0] < _FIRST_WITHOUT_SPACES
+    start = text.find(beginning)
+    while start >= 0:
+        if not (is_apart and start and text[start - 1].isalnum()):
+            yield start
+        start = text.find(beginning, start + 1)
 
 
 def _beginnings(clauses: Sequence[Clause]) -> Iterator[str]:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Final
 
 from ibi.archive.archive import Archive, ItemWithMetadata
 from ibi.archive.ports.catalogue import FileTotal
 from ibi.archive.rules.item_languages import record_for
 from ibi.archive.rules.search.document import facets_of
+from ibi.archive.rules.search.passage import Passage
 from ibi.archive.rules.search.snippet import Highlighter, Part
 from ibi.identifier.language_preference import LanguagePreference
 from ibi.model.item import Item
@@ -39,6 +41,9 @@ class Entry:
     """The number of creators after these."""
     snippet: tuple[Part, ...] = ()
     snippet_language: str = ""
+    file: str = ""
+    """The path of a file that has words which the description lacks."""
+    file_snippet: tuple[Part, ...] = ()
     licence: str = ""
     files: FileTotal | None = None
     """Number and size of its files; None if it has none, or if their list is not public."""
@@ -61,12 +66,22 @@ class Entries:
         looks: Sequence[ItemWithMetadata],
         preference: LanguagePreference,
         highlighter: Highlighter = PLAIN,
+        passages: Mapping[int, Passage] = MappingProxyType({}),
     ) -> tuple[Entry, ...]:
-        """Return the entries of items, in the language that a reader prefers of each."""
+        """Return the entries of items, in the language that a reader prefers of each.
+
+        `passages` are those of files, by the number of the item.
+        """
         totals = self._items.file_totals([each.held.id for each in looks if each.item.list_public])
-        return tuple(
-            _entry(each, preference, highlighter, totals.get(each.held.id)) for each in looks
-        )
+        entries = []
+        for each in looks:
+            entry = _entry(each, preference, highlighter, totals.get(each.held.id))
+            passage = passages.get(each.held.id)
+            if passage is not None:
+                parts = highlighter.snippet(passage.text)
+                entry = replace(entry, file=passage.path, file_snippet=parts)
+            entries.append(entry)
+        return tuple(entries)
 
 
 def _entry(

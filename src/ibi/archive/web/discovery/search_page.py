@@ -73,7 +73,9 @@ class SearchPage:
         elsewhere = self._urls.persistent_base
         return SearchView(
             results=results,
-            entries=self._entries.of(results.items, wanted, Highlighter(query.clauses)),
+            entries=self._entries.of(
+                results.items, wanted, Highlighter(query.clauses), results.passages
+            ),
             alternatives=() if results.count else tuple(search.alternatives(query)),
             elsewhere="" if elsewhere == self._urls.base else elsewhere,
             names=self._collections.names(_collections_in(results), wanted),
