@@ -15,6 +15,7 @@ from ibi.archive.rules.calendar import (
     filled,
     first_day,
     fitting,
+    last_months,
     period_of,
     running,
     summed,
@@ -90,3 +91,7 @@ def test_what_is_counted_by_fits_a_plot() -> None:
 def test_a_running_total() -> None:
     assert running([("a", 3), ("b", 0), ("c", 2)]) == [("a", 3), ("b", 3), ("c", 5)]
     assert running([]) == []
+
+
+def test_the_last_months_cross_the_year() -> None:
+    assert last_months(date(2026, 2, 28), 4) == ["2025-11", "2025-12", "2026-01", "2026-02"]

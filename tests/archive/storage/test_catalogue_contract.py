@@ -22,7 +22,7 @@ from ibi.archive.ports.catalogue import (
     Reservation,
     StoredChange,
 )
-from ibi.archive.ports.statistics import Access, DayAccesses, ItemAccesses
+from ibi.archive.ports.statistics import Access, DayAccesses, DayUsage, ItemAccesses
 from ibi.archive.resolver_links.announcer import CatalogueLinks
 from ibi.archive.rules.announcement import Link
 from ibi.archive.storage.catalogue.catalogue import sql_catalogue
@@ -489,6 +489,24 @@ def test_an_access_counts_once(catalogue: Catalogue) -> None:
         DayAccesses("2026-11-15", 2)
     ]
     assert catalogue.statistics.accesses("", "9", 2**40) == []
+
+
+def test_views_and_downloads_are_counted_beside_accesses(catalogue: Catalogue) -> None:
+    one, two = put(catalogue, item(1)), put(catalogue, item(2))
+    day, next_day = "2026-11-15", "2026-11-16"
+    catalogue.statistics.count_usage({})
+    catalogue.statistics.count_usage({(one, day): (2, 1), (two, day): (1, 0), (2**40, day): (9, 9)})
+    catalogue.statistics.count_usage({(one, day): (1, 4), (one, next_day): (0, 1)})
+    assert catalogue.statistics.accesses(day, next_day) == []
+    assert catalogue.statistics.most_read(day, next_day, 10) == []
+    catalogue.statistics.count_accesses([access(one, 9)])
+    assert catalogue.statistics.usage(day, next_day, one) == [
+        DayUsage(day, 3, 5),
+        DayUsage(next_day, 0, 1),
+    ]
+    assert catalogue.statistics.usage(day, day) == [DayUsage(day, 4, 5)]
+    assert catalogue.statistics.accesses(day, next_day) == [DayAccesses(day, 1)]
+    assert catalogue.statistics.usage("2026-11-17", "9", one) == []
 
 
 def test_the_most_read_items_come_first_page_by_page(catalogue: Catalogue) -> None:

@@ -30,7 +30,7 @@ _ROWS: Final = {
     "reservations": "SELECT label, short, forms, reserved, who, note FROM archive_reservation",
 }
 _KEPT: Final = {
-    "accesses": "SELECT i.label, a.day, a.count FROM archive_access a "
+    "accesses": "SELECT i.label, a.day, a.count, a.views, a.downloads FROM archive_access a "
     "LEFT JOIN archive_item i ON i.id = a.item",
     **{
         name: f"SELECT * FROM archive_{name}"  # noqa: S608  # our own names
@@ -86,6 +86,7 @@ def fill(small: SmallArchive) -> None:
     )
     small.catalogue.transfers.keep(replace(exchange, fault="It does not answer."))
     small.catalogue.statistics.count_accesses([Access(held.id, "2026-11-15", 1, 2, 3, 4)])
+    small.catalogue.statistics.count_usage({(held.id, "2026-11-15"): (5, 6)})
 
 
 def bring(small: SmallArchive, item: Item) -> None:

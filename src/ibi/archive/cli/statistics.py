@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any, Final, TextIO, TypeAlias, cast
 
 import click
@@ -22,7 +23,7 @@ Answer: TypeAlias = Any
 _THOUSAND: Final = 1000
 
 
-def access_plot(answer: Answer) -> Plot:
+def access_plot(answer: Answer, what: str = "accesses") -> Plot:
     """Return the plot of accesses by day, week or month, with those without any."""
     by = cast("Period", answer["by"])
     counts = [(each["period"], each["count"]) for each in answer["accesses"]]
@@ -30,7 +31,9 @@ def access_plot(answer: Answer) -> Plot:
     if counts:
         name, most = max(counts, key=lambda each: each[1])
         summary += f", from {counts[0][0]} to {counts[-1][0]}; the most, {most:,}, in {name}"
-    return Plot(title=f"Accesses by {by}", summary=f"{summary}.", points=filled(counts, by))
+    return Plot(
+        title=f"{what.capitalize()} by {by}", summary=f"{summary}.", points=filled(counts, by)
+    )
 
 
 def growth_plot(answer: Answer) -> Plot:
@@ -45,10 +48,12 @@ def growth_plot(answer: Answer) -> Plot:
     )
 
 
-def accesses_text(answer: Answer, width: int, marks: Marks) -> str:
+def accesses_text(answer: Answer, width: int, marks: Marks, what: str = "accesses") -> str:
     """Return the text of the accesses."""
     text = f"{answer['total']:,} in all"
-    return f"{drawn(access_plot(answer), width, marks)}\n{text}" if answer["accesses"] else text
+    if not answer["accesses"]:
+        return text
+    return f"{drawn(access_plot(answer, what), width, marks)}\n{text}"
 
 
 def items_text(items: Answer, width: int, marks: Marks) -> str:  # noqa: ARG001  # a list, no plot
@@ -110,13 +115,8 @@ TEXTS: Final[Mapping[str, Callable[[Answer, int, Marks], str]]] = {
     "items": items_text,
     "holdings": holdings_text,
 }
-PLOTS: Final[Mapping[str, Callable[[Answer], Plot]]] = {
-    "accesses": access_plot,
-    "holdings": growth_plot,
-}
-
-
 _PARTS: Final = ("accesses", "items", "holdings")
+_COUNTED: Final = ("accesses", "views", "downloads")
 
 
 @click.command()
@@ -125,6 +125,14 @@ _PARTS: Final = ("accesses", "items", "holdings")
 @click.option("--from", "first", default="", metavar="DAY", help="As 2026-11-01.")
 @click.option("--to", "last", default="", metavar="DAY")
 @click.option("--item", default="", metavar="IBI", help="Only how often this item was read.")
+@click.option(
+    "--count",
+    "what",
+    type=click.Choice(_COUNTED),
+    default=_COUNTED[0],
+    show_default=True,
+    help="Readers sent by resolvers, views of pages, or downloads of files.",
+)
 @click.option(
     "--limit",
     default=10,
@@ -148,23 +156,28 @@ def stats(  # noqa: PLR0913  # what is wanted, by name
     first: str,
     last: str,
     item: str,
+    what: str,
     limit: int,
     svg: TextIO | None,
     as_json: bool,
 ) -> None:
     """Show how often items were read, which were read most, and what the archive holds.
 
-    Shows all three, or the named PART: accesses, items or holdings. Only accesses by a resolver are
-    counted; no address of a reader is stored.
+    Shows all three, or the named PART: accesses, items or holdings. An access is a reader
+    whom a resolver sent; views and downloads are counted too, without robots (--count). No address
+    of a reader is stored.
 
     Example: ibi archive stats accesses --by week --from 2026-01-01
     """
     days = {name: day for name, day in (("from", first), ("to", last)) if day}
-    part = part or ("accesses" if item or svg else None)
+    is_usage = what != _COUNTED[0]
+    part = part or ("accesses" if item or svg or is_usage else None)
+    if part != "accesses" and is_usage:
+        raise click.UsageError("--count goes with 'accesses' only.")
     _check(part, by, days, item, svg)
     answers: dict[str, Any] = {}
     if part in {None, "accesses"}:
-        answers["accesses"] = _accesses(archive, by, days, item, exact=as_json)
+        answers["accesses"] = _accesses(archive, by, {**days, "count": what}, item, exact=as_json)
     if part in {None, "items"}:
         query = {**days, "limit": str(limit)}
         answers["items"] = archive.ask("GET", "statistics/items", query=query)["items"]
@@ -172,11 +185,16 @@ def stats(  # noqa: PLR0913  # what is wanted, by name
         answers["holdings"] = archive.ask("GET", "statistics/holdings")
     if svg is not None:
         [(name, answer)] = answers.items()
-        svg.write(picture(PLOTS[name](answer)))
+        plot = access_plot(answer, what) if name == "accesses" else growth_plot(answer)
+        svg.write(picture(plot))
         return
     width = shutil.get_terminal_size().columns
     marks = marks_for(getattr(sys.stdout, "encoding", None) or "utf-8")
-    text = "\n\n".join(TEXTS[name](answer, width, marks) for name, answer in answers.items())
+    texts: dict[str, Callable[[Answer, int, Marks], str]] = {
+        **TEXTS,
+        "accesses": partial(accesses_text, what=what),
+    }
+    text = "\n\n".join(texts[name](answer, width, marks) for name, answer in answers.items())
     show(answers if part is None else answers[part], text, as_json=as_json)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -28,6 +28,15 @@ class DayAccesses:
 
     day: str
     count: int
+
+
+@dataclass(frozen=True, slots=True)
+class DayUsage:
+    """The numbers of views and downloads on a day."""
+
+    day: str
+    views: int
+    downloads: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +117,14 @@ class Statistics(Protocol):
 
     def count_accesses(self, accesses: Sequence[Access]) -> list[bool]:
         """Count each access whose key is unused, in one transaction; return which were counted."""
+        ...
+
+    def count_usage(self, uses: Mapping[tuple[int, str], tuple[int, int]]) -> None:
+        """Add views and downloads by item and day, in one transaction; not of unknown items."""
+        ...
+
+    def usage(self, first: str, last: str, item: int = 0) -> list[DayUsage]:
+        """Return views and downloads by day, of one item or of all; days without are left out."""
         ...
 
     def forget_keys(self, before: int) -> None:

@@ -80,6 +80,13 @@ def _next(day: date, by: Period) -> date:
             return (day.replace(day=1) + timedelta(days=31)).replace(day=1)
 
 
+def last_months(today: date, count: int) -> list[str]:
+    """Return the names of the last months, the present one last."""
+    number = 12 * today.year + today.month - 1
+    months = (divmod(each, 12) for each in range(number - count + 1, number + 1))
+    return [f"{year:04}-{month + 1:02}" for year, month in months]
+
+
 def fitting(first: date, last: date) -> Period:
     """Return the period that makes a readable plot of these days."""
     days = (last - first).days

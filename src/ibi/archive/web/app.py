@@ -17,6 +17,7 @@ from ibi.archive.web.access_counter import AccessCounter
 from ibi.archive.web.api.operations import OPERATIONS
 from ibi.archive.web.item_pages import ItemPages
 from ibi.archive.web.metrics import ArchiveMetrics, share_metrics
+from ibi.archive.web.usage_recorder import UsageRecorder
 from ibi.foundation.web.authorization import Authorizer
 from ibi.foundation.web.base_app import application
 from ibi.foundation.web.operations import routes_of
@@ -42,6 +43,7 @@ class Running:
     """The background services of an archive that serves."""
 
     counting: AccessCounter
+    usage: UsageRecorder
     services: Sequence[BackgroundService]
     housekeeping: Housekeeping
 
@@ -49,6 +51,7 @@ class Running:
     async def open(self) -> AsyncIterator[None]:
         """Start everything in order; the housekeeping ends first, the counting last."""
         self.counting.open()
+        self.usage.open()
         for each in self.services:
             each.start()
         self.housekeeping.start()
@@ -58,6 +61,7 @@ class Running:
             await self.housekeeping.stop()
             for each in self.services:
                 await asyncio.to_thread(each.stop)
+            await self.usage.close()
             await self.counting.close()
 
 

@@ -15,6 +15,7 @@ from ibi.foundation.interprocess.frames import (
     BODY,
     BODY_WANTED,
     END,
+    NOTICE,
     REQUEST,
     START,
     FdChannel,
@@ -54,6 +55,17 @@ class Forwarder:
             await self._await_writer(reader)
             writer.write(frame(REQUEST, encode(Head.of(scope))))
             await _Relay(reader, writer, receive, send).run()
+        finally:
+            writer.close()
+
+    async def notify(self, content: bytes) -> None:
+        """Send the writer a message; raise OSError, EOFError or TimeoutError if that fails."""
+        reader, writer = await asyncio.open_unix_connection(sock=self._writer.connect())
+        try:
+            async with asyncio.timeout(self._patience):
+                writer.write(frame(NOTICE, content))
+                await reader.readexactly(1)
+                await read_frame(reader)
         finally:
             writer.close()
 

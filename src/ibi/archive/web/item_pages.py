@@ -103,6 +103,7 @@ class ItemPages:
             acts=context.acts,
             checked=context.checked,
             preview=context.preview,
+            usage=context.usage,
             now=self._clock.wall(),
             citations=await self._cite(record, item.forms, request),
         )

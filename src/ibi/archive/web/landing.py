@@ -36,10 +36,11 @@ def comes_from_elsewhere(headers: Mapping[str, str]) -> bool:
     return navigates(headers) and headers.get("sec-fetch-site") != "same-origin"
 
 
-def is_embedded(headers: Mapping[str, str]) -> bool:
-    """Return whether a page of the archive itself shows a file as an image, a sound or a film."""
+def embedded_as(headers: Mapping[str, str]) -> str:
+    """Return as what a page of the archive itself shows a file: "image", "audio" or "video"."""
     is_own = headers.get("sec-fetch-site") == "same-origin"
-    return is_own and headers.get("sec-fetch-dest") in {"image", "audio", "video"}
+    kind = headers.get("sec-fetch-dest", "")
+    return kind if is_own and kind in {"image", "audio", "video"} else ""
 
 
 def lands_on_page(landing: Landing, *, is_shown: bool) -> bool:

@@ -21,11 +21,12 @@ from ibi.archive.web.file_chunks import afar
 from ibi.archive.web.file_delivery import Content, deliver
 from ibi.archive.web.item.endpoint import ItemEndpoint
 from ibi.archive.web.item_pages import ItemPages
-from ibi.archive.web.landing import VARY, LandingPages, comes_from_elsewhere, is_embedded, navigates
+from ibi.archive.web.landing import VARY, LandingPages, comes_from_elsewhere, embedded_as, navigates
 from ibi.archive.web.manifest import ManifestEndpoint
 from ibi.archive.web.protocol import ArchiveService
 from ibi.archive.web.reader_access import ReaderAccess
 from ibi.archive.web.urls import ArchiveUrls, divided
+from ibi.archive.web.usage_recorder import UsageRecorder
 from ibi.errors import (
     FileNameError,
     LabelError,
@@ -109,6 +110,7 @@ class PublicRoutes:
         pages: ItemPages,
         readers: ReaderAccess,
         landing: LandingPages,
+        usage: UsageRecorder,
     ) -> None:
         """Serve an archive; `readers` decides on access to files."""
         self._archive = archive
@@ -119,7 +121,8 @@ class PublicRoutes:
         self._landing = landing
         self._manifests = ManifestEndpoint(archive, readers)
         self._items = archive.catalogue.items
-        self._item_page = ItemEndpoint(archive, pages)
+        self._usage = usage
+        self._item_page = ItemEndpoint(archive, pages, usage)
         self._is_quick = archive.catalogue.quick
         self._service_paths = {f"/{label.spelling}".encode() for label in urls.identity.service}
 
@@ -170,6 +173,8 @@ class PublicRoutes:
         if not await self._readers.may_read(held.item, request):
             return await self._refuse(held.item.forms.label, request)
         response = await self._deliver(held, path, request)
+        if embedded_as(request.headers) != "image":  # a part of the view of a page
+            self._usage.download(held.id, path, request, response)
         if path == held.item.target and await self._look(lambda: self._landing.may_differ(held)):
             response.headers["Vary"] = VARY
         return response
@@ -221,7 +226,7 @@ class PublicRoutes:
             url = await afar(self._archive.store.link, place, file.path, request.method)
         # The URL gives access for some minutes; archives ask for the file without a redirect, and
         # the policy of a page that embeds the file forbids one to another host.
-        if url and DIRECT not in request.headers and not is_embedded(request.headers):
+        if url and DIRECT not in request.headers and not embedded_as(request.headers):
             headers = {"Location": url, "Cache-Control": "no-store"}
             return Response(status_code=HTTPStatus.FOUND, headers=headers)
         return await deliver(request, await afar(self._content, item, file))
@@ -257,6 +262,7 @@ class PublicRoutes:
         record = _in_language(look, request.query_params.get("lang", ""))
         if record is None:
             raise UnknownError("metadata of", label.spelling)
+        self._usage.view(look.held.id, request)
         body = written.write(
             self._pages.published(record), look.item.forms, self._urls.persistent_base
         )

@@ -26,6 +26,7 @@ from ibi.archive.web.app import THREADS
 from ibi.archive.web.item_pages import ItemPages
 from ibi.archive.web.metrics import ArchiveMetrics, share_metrics
 from ibi.archive.web.protocol import ArchiveService
+from ibi.archive.web.usage_recorder import UsageRecorder
 from ibi.foundation.web.authorization import Authorizer
 from ibi.foundation.web.base_app import application
 from ibi.foundation.web.operations import routes_of
@@ -117,6 +118,7 @@ def reader_application(  # noqa: PLR0913, PLR0917  # its parts
     reading: Sequence[Route],
     pages: ItemPages,
     metrics: ArchiveMetrics,
+    usage: UsageRecorder,
 ) -> Starlette:
     """Return the application of a reader; `apis` have the handlers of its operations.
 
@@ -126,7 +128,11 @@ def reader_application(  # noqa: PLR0913, PLR0917  # its parts
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(THREADS, "ibi"))
-        yield
+        usage.open()
+        try:
+            yield
+        finally:
+            await usage.close()
 
     # A path has all its operations here too: GET of one that takes only POST is refused by 405.
     operations = [each for each in OPERATIONS if not is_for_writer("GET", each.path)]

@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 
 from ibi.archive.web.citations import Citation
 from ibi.archive.web.item.preview import Preview
+from ibi.archive.web.item.usage import ItemUsage
 from ibi.errors import MetadataError
 from ibi.identifier.language import Language
 from ibi.metadata.dates import read_date
@@ -97,6 +98,8 @@ class ItemView:
     """When a Copy was last compared with its Original; nanoseconds of POSIX time, 0 if never."""
     now: int = 0
     """Nanoseconds of POSIX time."""
+    usage: ItemUsage | None = None
+    """Views and downloads of the last months; None if there are none."""
     preview: Preview | None = None
     """What the page shows of one of the files."""
     citations: tuple[Citation, ...] = ()

@@ -39,6 +39,7 @@ from ibi.archive.web.reader_access import ReaderAccess
 from ibi.archive.web.site_pages import SitePages
 from ibi.archive.web.statistics_page import StatisticsPage
 from ibi.archive.web.urls import ArchiveUrls
+from ibi.archive.web.usage_recorder import UsageCounter, UsageRecorder
 from ibi.archive.wiring.capabilities import (
     Capability,
     build_adoptions,
@@ -109,13 +110,14 @@ def archive_app(instance: Instance) -> tuple[Starlette, Announcer]:
     answering = ArchiveService(catalogue, urls.identity, UrlKeys(bytes.fromhex(secret)), clock)
     templates = build_pages(settings, urls)
     pages = ItemPages(templates, urls, clock, citations)
-    readers = ReaderAccess(
-        ClientAddresses(settings.trusted_proxies, "full"), authorizer, transfers.is_ticket
-    )
+    clients = ClientAddresses(settings.trusted_proxies, "full")
+    readers = ReaderAccess(clients, authorizer, transfers.is_ticket)
+    counter = UsageCounter(catalogue.statistics)
+    usage = UsageRecorder(clients, clock, secret, counter.count)
     app = archive_application(
         (*_apis(capabilities), _status(instance, metrics)),
         authorizer,
-        _running(answering, capabilities),
+        _running(answering, usage, capabilities),
         [
             *SitePages(templates).routes,
             *StatisticsPage(catalogue.statistics, clock, templates).routes,
@@ -127,11 +129,13 @@ def archive_app(instance: Instance) -> tuple[Starlette, Announcer]:
                 pages,
                 readers,
                 build_landing(settings, catalogue),
+                usage,
             ).routes,
         ],
         pages,
         metrics,
     )
+    app.state.on_notice = counter.count_encoded
     return app, announcer
 
 
@@ -173,10 +177,12 @@ def _apis(capabilities: tuple[Capability, ...]) -> list[object]:
     return [api for capability in capabilities for api in capability.apis]
 
 
-def _running(answering: ArchiveService, capabilities: tuple[Capability, ...]) -> Running:
+def _running(
+    answering: ArchiveService, usage: UsageRecorder, capabilities: tuple[Capability, ...]
+) -> Running:
     services = [service for capability in capabilities for service in capability.services]
     rounds = [each for capability in capabilities for each in capability.rounds]
-    return Running(answering.counting, services, Housekeeping(rounds))
+    return Running(answering.counting, usage, services, Housekeeping(rounds))
 
 
 def _announcer(

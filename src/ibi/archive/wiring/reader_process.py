@@ -34,6 +34,7 @@ from ibi.archive.web.reader_access import ReaderAccess
 from ibi.archive.web.reader_process import ReaderService, reader_application
 from ibi.archive.web.site_pages import SitePages
 from ibi.archive.web.statistics_page import StatisticsPage
+from ibi.archive.web.usage_recorder import UsageRecorder, encoded
 from ibi.archive.wiring.app import build_authorizer, build_landing, build_pages, build_urls
 from ibi.archive.wiring.instance import service_of
 from ibi.archive.wiring.stores import read_catalogue, store_of
@@ -92,8 +93,13 @@ def reader_app(instance: ReaderInstance, writer: Forwarder) -> Starlette:
     tickets = ReadTickets(bytes.fromhex(catalogue.settings.get(TICKET_SETTING)))
     # Tokens are not cached: a new or removed one must take effect at once in all processes.
     authorizer = build_authorizer(settings, catalogue, clock, trusted_for=0)
-    readers = ReaderAccess(
-        ClientAddresses(settings.trusted_proxies, "full"), authorizer, tickets.opens
+    clients = ClientAddresses(settings.trusted_proxies, "full")
+    readers = ReaderAccess(clients, authorizer, tickets.opens)
+    usage = UsageRecorder(
+        clients,
+        clock,
+        catalogue.settings.get("urlkeys"),
+        lambda visits: writer.notify(encoded(visits)),
     )
     answering = ReaderService(catalogue, urls.identity, keys, clock, writer)
     citations = Citations(settings.published_by, clock)
@@ -123,6 +129,6 @@ def reader_app(instance: ReaderInstance, writer: Forwarder) -> Starlette:
         *SitePages(templates).routes,
         *StatisticsPage(catalogue.statistics, clock, templates).routes,
         *DiscoveryRoutes(archive, settings.name, searches, urls, templates).routes,
-        *PublicRoutes(archive, answering, urls, pages, readers, landing).routes,
+        *PublicRoutes(archive, answering, urls, pages, readers, landing, usage).routes,
     ]
-    return reader_application(writer, apis, authorizer, reading, pages, metrics)
+    return reader_application(writer, apis, authorizer, reading, pages, metrics, usage)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import time
 from asyncio import StreamReader, StreamWriter
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from socket import socket
-from typing import Final
+from typing import Final, TypeAlias
 
 import structlog
 from msgspec import MsgspecError
@@ -19,6 +20,7 @@ from ibi.foundation.interprocess.frames import (
     BODY_WANTED,
     END,
     METRICS,
+    NOTICE,
     REQUEST,
     START,
     FdChannel,
@@ -32,19 +34,29 @@ from ibi.foundation.interprocess.frames import (
 from ibi.foundation.interprocess.worker_metrics import MetricsSource
 
 _LOG: Final = structlog.get_logger()
+NoticeHandler: TypeAlias = Callable[[bytes], Awaitable[None]]
+"""Handles a message of another process of the service."""
 MAX_REQUESTS: Final = 4000
 """The largest number of requests served concurrently; further ones wait in the channel."""
 
 
 class ForwardedServer:
-    """Answers forwarded requests: for metrics, and for an application if there is one."""
+    """Answers forwarded requests: for metrics, and for an application if there is one.
+
+    `on_notice` handles messages of other processes.
+    """
 
     def __init__(
-        self, channel: FdChannel, metrics: MetricsSource, app: ASGIApp | None = None
+        self,
+        channel: FdChannel,
+        metrics: MetricsSource,
+        app: ASGIApp | None = None,
+        on_notice: NoticeHandler | None = None,
     ) -> None:
         self._channel = channel
         self._metrics = metrics
         self._app = app
+        self._on_notice = on_notice
         self._answering: dict[asyncio.Task[None], float] = {}
         self._is_open = False
 
@@ -102,6 +114,10 @@ class ForwardedServer:
             kind, content = await read_frame(reader)
             if kind == METRICS:
                 writer.write(frame(METRICS, await self._metrics()))
+                await writer.drain()
+            elif kind == NOTICE and self._on_notice is not None:
+                await self._on_notice(content)
+                writer.write(frame(END))
                 await writer.drain()
             elif kind == REQUEST and self._app is not None:
                 cycle = _Cycle(reader, writer)

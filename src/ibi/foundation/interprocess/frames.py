@@ -64,6 +64,8 @@ ACCEPTED: Final = b"h"
 REQUEST: Final = b"Q"
 METRICS: Final = b"N"
 """A request for the metrics of the accepting process, and the answer to it."""
+NOTICE: Final = b"M"
+"""A message of one process of a service to another, which answers END once it has handled it."""
 # Frames of the accepting process:
 BODY_WANTED: Final = b"W"
 """The body of the request is wanted: it need not be sent before, or at all (RFC 9110, 10.1.1)."""

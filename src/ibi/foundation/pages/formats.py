@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import UTC, date, datetime, timedelta
 from typing import Final
 
@@ -71,6 +72,15 @@ class Formats:
         moment = datetime.fromtimestamp(nanoseconds // SECOND, UTC)
         written = f"{moment:%Y-%m-%d}".rjust(10, "0")
         return written, format_date(moment.date(), "long", locale=self._locale)
+
+    def month(self, name: str) -> str:
+        """Return a month such as 2026-11 with its year."""
+        return format_skeleton("yMMMM", date.fromisoformat(f"{name}-01"), locale=self._locale)
+
+    def short_months(self, names: Iterable[str]) -> list[str]:
+        """Return the short names of months such as 2026-11, without the year."""
+        days = (date.fromisoformat(f"{name}-01") for name in names)
+        return [format_date(day, "LLL", locale=self._locale).rstrip(".") for day in days]
 
     def moment_of(self, instant: Instant) -> tuple[str, str]:
         """Return the instant of a label, which may lie beyond Python's calendar."""

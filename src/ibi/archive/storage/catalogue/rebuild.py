@@ -47,13 +47,15 @@ CREATE TABLE archive_new_reservation (
     label TEXT PRIMARY KEY, short TEXT NOT NULL, forms TEXT NOT NULL, reserved BIGINT NOT NULL,
     who TEXT NOT NULL, note TEXT NOT NULL);
 CREATE TABLE archive_new_access (
-    label TEXT NOT NULL, day TEXT NOT NULL, count BIGINT NOT NULL, PRIMARY KEY (label, day))
+    label TEXT NOT NULL, day TEXT NOT NULL, count BIGINT NOT NULL, views BIGINT NOT NULL,
+    downloads BIGINT NOT NULL, PRIMARY KEY (label, day))
 """
 
 # Statistics are stored by number, and are carried over by label, as an item may get a new number.
 _ACCESSES: Final = """
-INSERT INTO archive_new_access (label, day, count)
-SELECT i.label, a.day, a.count FROM archive_access a JOIN archive_item i ON i.id = a.item
+INSERT INTO archive_new_access (label, day, count, views, downloads)
+SELECT i.label, a.day, a.count, a.views, a.downloads
+FROM archive_access a JOIN archive_item i ON i.id = a.item
 WHERE a.item > $1 AND a.item <= $2 AND i.label IN (SELECT label FROM archive_new_item)
 """
 _MOVES: Final = """
@@ -64,7 +66,8 @@ FROM archive_new_item i JOIN archive_new_name n ON n.label = i.label;
 INSERT INTO archive_file (item, path, size, sha256, sha512, modified, media_type)
 SELECT i.number, f.path, f.size, f.sha256, f.sha512, f.modified, f.media_type
 FROM archive_new_item i JOIN archive_new_file f ON f.label = i.label;
-INSERT INTO archive_access (item, day, count) SELECT i.number, a.day, a.count
+INSERT INTO archive_access (item, day, count, views, downloads)
+SELECT i.number, a.day, a.count, a.views, a.downloads
 FROM archive_new_item i JOIN archive_new_access a ON a.label = i.label
 """
 _RESERVED_MOVES: Final = """

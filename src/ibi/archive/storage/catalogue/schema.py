@@ -74,12 +74,15 @@ reservation = sa.Table(
     sa.Column("who", sa.Text, nullable=False),
     sa.Column("note", sa.Text, nullable=False),
 )
+# `count` is of redirects that resolvers acknowledged; views and downloads are counted here.
 access = sa.Table(
     "archive_access",
     SCHEMA,
     sa.Column("item", sa.BigInteger, primary_key=True),
     sa.Column("day", sa.Text(collation="C").with_variant(sa.Text(), "sqlite"), primary_key=True),
     sa.Column("count", sa.BigInteger, nullable=False),
+    sa.Column("views", sa.BigInteger, nullable=False, server_default="0"),
+    sa.Column("downloads", sa.BigInteger, nullable=False, server_default="0"),
     sqlite_with_rowid=False,
 )
 used_key = sa.Table(

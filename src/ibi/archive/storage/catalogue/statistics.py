@@ -9,6 +9,7 @@ from typing import Final, TypeVar
 from ibi.archive.ports.statistics import (
     Access,
     DayAccesses,
+    DayUsage,
     HoldingCount,
     ItemAccesses,
     MaintenanceCounts,
@@ -23,7 +24,7 @@ from ibi.model.clock import SECOND
 
 T = TypeVar("T")
 
-_SUM: Final = "CAST(sum(count) AS BIGINT)"  # PostgreSQL would return a decimal number
+_SUM: Final = "CAST(sum({}) AS BIGINT)"  # PostgreSQL would return a decimal number
 _DAY: Final = 86_400 * SECOND
 _AT_ONCE: Final = 250
 """Rows of one statement."""
@@ -44,6 +45,31 @@ class SqlStatistics:
         """Count each access whose key is unused, in one transaction; return which were counted."""
         return self._write(lambda execute: _count(execute, self._database, accesses))
 
+    def count_usage(self, uses: Mapping[tuple[int, str], tuple[int, int]]) -> None:
+        """Add views and downloads by item and day, in one transaction; not of unknown items."""
+        self._write(lambda execute: _add_usage(execute, uses))
+
+    def usage(self, first: str, last: str, item: int = 0) -> list[DayUsage]:
+        """Return views and downloads by day, of one item or of all."""
+        sums = f"{_SUM.format('views')}, {_SUM.format('downloads')}"
+        where = "day >= $1 AND day <= $2 AND (views > 0 OR downloads > 0)"
+        if item:  # the days of one item are few
+            rows = self._read(
+                "SELECT day, views, downloads FROM archive_access "  # noqa: S608  # no values
+                f"WHERE {where} AND item = $3 ORDER BY day",
+                first,
+                last,
+                item,
+            )
+        else:
+            rows = self._survey(
+                f"SELECT day, {sums} FROM archive_access "  # noqa: S608  # no values
+                f"WHERE {where} GROUP BY day ORDER BY day",
+                first,
+                last,
+            )
+        return [DayUsage(*row) for row in rows]
+
     def forget_keys(self, before: int) -> None:
         """Remove used keys that expired before a time."""
         self._write(
@@ -54,8 +80,8 @@ class SqlStatistics:
         """Return accesses by day, of one item or of all."""
         of_item, values = (" AND item = $3", (item,)) if item else ("", ())
         rows = self._survey(
-            f"SELECT day, {_SUM} FROM archive_access "  # noqa: S608  # no values
-            f"WHERE day >= $1 AND day <= $2{of_item} GROUP BY day ORDER BY day",
+            f"SELECT day, {_SUM.format('count')} FROM archive_access "  # noqa: S608  # no values
+            f"WHERE day >= $1 AND day <= $2 AND count > 0{of_item} GROUP BY day ORDER BY day",
             first,
             last,
             *values,
@@ -69,8 +95,8 @@ class SqlStatistics:
         count, item = after or (_ALL, 0)
         rows = self._survey(
             "SELECT r.item, i.label, r.total "  # noqa: S608  # no values
-            f"FROM (SELECT item, {_SUM} AS total FROM archive_access "
-            "WHERE day >= $1 AND day <= $2 GROUP BY item) r "
+            f"FROM (SELECT item, {_SUM.format('count')} AS total FROM archive_access "
+            "WHERE day >= $1 AND day <= $2 AND count > 0 GROUP BY item) r "
             "JOIN archive_item i ON i.id = r.item "
             "WHERE r.total < $3 OR (r.total = $3 AND r.item > $4) "
             "ORDER BY r.total DESC, r.item LIMIT $5",
@@ -177,6 +203,22 @@ def _add(execute: Execute, counts: Mapping[tuple[int, str], int]) -> None:
             f"INSERT INTO archive_access (item, day, count) VALUES {rows} ON CONFLICT "  # noqa: S608  # no values
             "(item, day) DO UPDATE SET count = archive_access.count + excluded.count",
             *(value for (item, day), count in some for value in (item, day, count)),
+        )
+
+
+def _add_usage(execute: Execute, uses: Mapping[tuple[int, str], tuple[int, int]]) -> None:
+    for (item, day), (views, downloads) in sorted(uses.items()):
+        # The item may have been dropped since.
+        execute(
+            "INSERT INTO archive_access (item, day, count, views, downloads) "
+            "SELECT id, CAST($1 AS TEXT), 0, CAST($2 AS BIGINT), CAST($3 AS BIGINT) "
+            "FROM archive_item WHERE id = $4 ON CONFLICT (item, day) DO UPDATE SET "
+            "views = archive_access.views + excluded.views, "
+            "downloads = archive_access.downloads + excluded.downloads",
+            day,
+            views,
+            downloads,
+            item,
         )
 
 

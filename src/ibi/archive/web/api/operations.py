@@ -66,6 +66,11 @@ _DEPOSIT: Final = parameter("id", "The id of a deposit")
 _FILE: Final = parameter("path", "The path of a file, with slashes between folders")
 _TASK: Final = parameter("id", "The id of a task")
 _TRANSFER: Final = parameter("id", "The id of a transfer")
+_COUNTED: Final = query(
+    "count",
+    "What to count: readers sent by resolvers, views of pages, or downloads of files",
+    {"type": "string", "enum": list(statistics.COUNTED)},
+)
 _ITEM: Final = query("item", "Only of this item")
 _DAYS: Final = (query("from", "The first day, as 2026-11-15"), query("to", "The last day"))
 _CHOICE: Final = (
@@ -252,9 +257,9 @@ _ADMINISTRATION: Final = (
         "Count the changes by act",
         answer=history.ActsAnswer, problems=(404,), parameters=_CHOICE),
     Operation("GET", "/api/v1/statistics", READ, StatisticsApi.statistics,
-        "Count the accesses to items, over time",
+        "Count the accesses to items, their views or downloads, over time",
         answer=statistics.StatisticsAnswer, problems=(404,),
-        parameters=(*PAGE, _BY, *_DAYS, _ITEM)),
+        parameters=(*PAGE, _BY, *_DAYS, _ITEM, _COUNTED)),
     Operation("GET", "/api/v1/statistics/items", READ, StatisticsApi.most_read,
         "List the items with the most accesses",
         answer=statistics.MostRead, parameters=(*PAGE, *_DAYS)),

@@ -23,6 +23,8 @@ from ibi.foundation.web.request_body import number_of
 
 _MAX_PAGE: Final = 1000
 """Entries of one page at most."""
+COUNTED: Final = ("accesses", "views", "downloads")
+"""What is counted: readers sent by resolvers, views of pages, downloads of files."""
 _PLACE: Final = re.compile(r"([0-9]{1,18})-([0-9]{1,18})")
 
 
@@ -127,21 +129,30 @@ class StatisticsApi:
         self._statistics = archive.catalogue.statistics
 
     async def statistics(self, request: AuthorizedRequest) -> Response:
-        """Report accesses by day, week or month."""
+        """Report accesses, views or downloads by day, week or month."""
         first, last = days_of(request)
         by = _period(request.query_params.get("by", PERIODS[0]))
         limit = number_of(request.query_params.get("limit", str(_MAX_PAGE)), 1, _MAX_PAGE)
         after = request.query_params.get("after", "")
         item = request.query_params.get("item", "")
         number = (await asyncio.to_thread(self._archive.get, item)).id if item else 0
-        found = await asyncio.to_thread(
-            self._statistics.accesses, first.isoformat(), last.isoformat(), number
+        what = _counted(request.query_params.get("count", COUNTED[0]))
+        days = await asyncio.to_thread(
+            self._daily, what, first.isoformat(), last.isoformat(), number
         )
-        counts = summed(((date.fromisoformat(each.day), each.count) for each in found), by)
+        counts = summed(((date.fromisoformat(day), count) for day, count in days), by)
         later = [each for each in counts if each[0] > after]
         page = [PeriodAnswer(*each) for each in later[:limit]]
         more = page[-1].period if len(later) > limit else ""
         return json_answer(StatisticsAnswer(sum(count for _, count in counts), by, page, more))
+
+    def _daily(self, what: str, first: str, last: str, item: int) -> list[tuple[str, int]]:
+        if what == "accesses":
+            return [(each.day, each.count) for each in self._statistics.accesses(first, last, item)]
+        found = self._statistics.usage(first, last, item)
+        if what == "views":
+            return [(each.day, each.views) for each in found if each.views]
+        return [(each.day, each.downloads) for each in found if each.downloads]
 
     async def most_read(self, request: AuthorizedRequest) -> Response:
         """List the items that were read most."""
@@ -193,6 +204,13 @@ def holdings_statistics(
 def _add(sums: list[int], numbers: tuple[int, int, int]) -> None:
     for place, number in enumerate(numbers):
         sums[place] += number
+
+
+def _counted(text: str) -> str:
+    if text not in COUNTED:
+        msg = f"{shown(text)} is not counted: expected {', '.join(COUNTED)}."
+        raise ArchiveRequestError(msg)
+    return text
 
 
 def _period(text: str) -> Period:

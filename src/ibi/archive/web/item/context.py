@@ -9,13 +9,19 @@ from typing import Final
 from ibi.archive.archive import Archive, ItemWithMetadata
 from ibi.archive.collections import Collections
 from ibi.archive.ports.catalogue import HistoryChoice, StoredItem
+from ibi.archive.rules.calendar import day_of, last_months
 from ibi.archive.web.item.preview import Preview
+from ibi.archive.web.item.usage import ItemUsage, item_usage
 from ibi.archive.web.views import FIRST_FILES, NO_EDITIONS, Edition, Editions, PastAct
+from ibi.model.clock import SECOND
 from ibi.model.item import File, Item, State
 from ibi.model.label_pair import Forms
 
 EACH_WAY: Final = 5
 """Editions on the page of an item, before it and after it."""
+MONTHS: Final = 12
+"""Months of the plot of accesses, with the present one."""
+_DAY: Final = 86_400 * SECOND
 MOST_ACTS: Final = 20
 """Acts on the page of an item: the newest."""
 
@@ -50,6 +56,7 @@ class ItemContext:
     checked: int = 0
     """When a Copy was last compared with its Original; nanoseconds of POSIX time, 0 if never."""
     preview: Preview | None = None
+    usage: ItemUsage | None = None
 
 
 class ItemContexts:
@@ -60,6 +67,7 @@ class ItemContexts:
         self._catalogue = archive.catalogue
         self._items = archive.catalogue.items
         self._collections = Collections(archive)
+        self._clock = archive.clock
 
     def read(self, look: ItemWithMetadata) -> ItemContext:
         """Return what the page of an item shows; little of a deleted item."""
@@ -73,6 +81,7 @@ class ItemContexts:
             collections=self._collections_of(item),
             acts=self._acts(item),
             checked=self._checked(item),
+            usage=self._usage(look.held.id),
         )
 
     def _files(self, held: StoredItem) -> tuple[File, ...]:
@@ -88,6 +97,13 @@ class ItemContexts:
         choice = HistoryChoice(label=item.forms.label.canonical)
         found = self._catalogue.history.entries(0, MOST_ACTS, choice, newest_first=True)
         return tuple(PastAct(each.act, each.at) for each in found if each.act in _PUBLIC_ACTS)
+
+    def _usage(self, item: int) -> ItemUsage | None:
+        """Return views and downloads of the last twelve months; None if there are none."""
+        today = day_of(self._clock.wall() // _DAY)
+        months = last_months(today, MONTHS)
+        found = self._catalogue.statistics.usage(f"{months[0]}-01", today.isoformat(), item)
+        return item_usage(months, found) if found else None
 
     def _checked(self, item: Item) -> int:
         if item.state is not State.COPY:

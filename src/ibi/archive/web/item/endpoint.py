@@ -13,6 +13,7 @@ from ibi.archive.archive import Archive, ItemWithMetadata
 from ibi.archive.web.item.context import ItemContext, ItemContexts
 from ibi.archive.web.item.previews import Previews
 from ibi.archive.web.item_pages import ItemPages
+from ibi.archive.web.usage_recorder import UsageRecorder
 from ibi.model.item import File
 
 PREVIEW: Final = "preview"
@@ -22,8 +23,9 @@ PREVIEW: Final = "preview"
 class ItemEndpoint:
     """Answers with the pages of items."""
 
-    def __init__(self, archive: Archive, pages: ItemPages) -> None:
+    def __init__(self, archive: Archive, pages: ItemPages, usage: UsageRecorder) -> None:
         """Show the items of an archive."""
+        self._usage = usage
         self._contexts = ItemContexts(archive)
         self._previews = Previews(archive.catalogue.items, archive.store)
         self._pages = pages
@@ -39,6 +41,7 @@ class ItemEndpoint:
         if file is not None:
             preview = await self._previews.made(look.item, file)
             context = replace(context, preview=preview)
+        self._usage.view(look.held.id, request)
         return await self._pages.item(look, context, request)
 
     def _read(self, look: ItemWithMetadata, wanted: str) -> tuple[ItemContext, File | None]:
