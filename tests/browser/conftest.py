@@ -8,7 +8,21 @@ import pytest
 
 from tests.support.scenes.all_pages import AllPages
 from tests.support.scenes.published_items import Published, published
-from tests.support.tools.browsers import Browsers, browsers
+from tests.support.tools.browsers import Browsers, Visit, Visitor, browsers
+
+VISITORS = (
+    *(
+        Visitor(language=language, width=width, script=script)
+        for language in ("en", "pt")
+        for width in (1280, 390)
+        for script in (True, False)
+    ),
+    Visitor(engine="firefox", language="en", width=1280),
+    Visitor(engine="firefox", language="pt", width=390),
+    Visitor(engine="firefox", language="en", width=390, script=False),
+    Visitor(engine="firefox", language="pt", width=1280, script=False),
+)
+"""Visitors that try every task: all kinds in Chromium, half of them in Firefox."""
 
 
 @pytest.fixture(scope="session")
@@ -30,3 +44,11 @@ def _browsers() -> Iterator[Browsers]:
 def pages(library: Published) -> AllPages:
     """Return all pages of the installation."""
     return AllPages(library)
+
+
+@pytest.fixture(params=VISITORS, ids=str)
+def visit(request: pytest.FixtureRequest, browsers: Browsers) -> Iterator[Visit]:
+    """Open a fresh browser for each kind of visitor."""
+    visitor: Visitor = request.param
+    with browsers.context(visitor) as context:
+        yield Visit(visitor, context.new_page())

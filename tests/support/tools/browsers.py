@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from babel.messages.pofile import read_po
-from playwright.sync_api import Browser, BrowserContext, Playwright, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, Playwright, sync_playwright
 
 import ibi
 from tests.support.tools.debian import program
@@ -44,6 +44,37 @@ class Visitor:
         return found % values if values else found
 
 
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """A page that a visitor looks at."""
+
+    visitor: Visitor
+    page: Page
+
+    def open(self, url: str) -> None:
+        """Type an address."""
+        self.page.goto(url)
+
+    def link(self, text: str) -> Locator:
+        """Find the first link with a text of the pages, in the language of the visitor."""
+        return self.page.get_by_role("link", name=self.visitor.says(text)).first
+
+    def button(self, text: str) -> Locator:
+        """Find the first button with a text of the pages."""
+        return self.page.get_by_role("button", name=self.visitor.says(text)).first
+
+    @property
+    def heading(self) -> Locator:
+        """The heading of the page."""
+        return self.page.get_by_role("heading", level=1)
+
+    def download(self, link: Locator) -> str:
+        """Click a link that saves a file; return its text."""
+        with self.page.expect_download() as begun:
+            link.click()
+        return Path(begun.value.path()).read_text("utf-8")
+
+
 @cache
 def _translations() -> dict[str, str]:
     with _CATALOGUE.open("rb") as file:
@@ -63,52 +94,43 @@ class Browsers:
         """Start browsers by Playwright; `stack` closes them."""
         self._playwright = playwright
         self._stack = stack
-        self._started: dict[tuple[Engine, bool, Scheme], Browser] = {}
+        self._started: dict[Engine, Browser] = {}
 
     @contextmanager
     def context(self, visitor: Visitor) -> Iterator[BrowserContext]:
         """Open a fresh profile for a visitor: no cookies, an empty cache."""
-        browser = self._browser(visitor)
-        # Firefox gets its colour scheme, and whether it runs script, from its preferences.
         chromium = visitor.engine == "chromium"
-        context = browser.new_context(
+        assert chromium or visitor.scheme == "light", "Firefox cannot be told its colour scheme"
+        context = self._browser(visitor.engine).new_context(
             viewport={"width": visitor.width, "height": 800},
             locale=_LOCALES[visitor.language],
             color_scheme=visitor.scheme if chromium else None,
             java_script_enabled=visitor.script if chromium else None,
             accept_downloads=True,
         )
+        if not (chromium or visitor.script):
+            # Without its JavaScript Firefox cannot be driven: the script of the pages is blocked.
+            context.route("**/*.js", lambda route: route.abort())
         try:
             yield context
         finally:
             context.close()
 
-    def _browser(self, visitor: Visitor) -> Browser:
-        if visitor.engine == "chromium":
-            key: tuple[Engine, bool, Scheme] = ("chromium", True, "light")
-        else:
-            key = ("firefox", visitor.script, visitor.scheme)
-        if key not in self._started:
-            browser = self._chromium() if key[0] == "chromium" else self._firefox(*key[1:])
+    def _browser(self, engine: Engine) -> Browser:
+        if engine not in self._started:
+            browser = self._chromium() if engine == "chromium" else self._firefox()
             self._stack.callback(browser.close)
-            self._started[key] = browser
-        return self._started[key]
+            self._started[engine] = browser
+        return self._started[engine]
 
     def _chromium(self) -> Browser:
         where = program("chromium", "chromium", _WHY)
         return self._playwright.chromium.launch(executable_path=where)
 
-    def _firefox(self, script: bool, scheme: Scheme) -> Browser:  # noqa: FBT001  # of the visitor
+    def _firefox(self) -> Browser:
         # Playwright drives a Firefox that it did not build by WebDriver BiDi.
-        return self._playwright.firefox.launch(
-            executable_path=program("firefox-esr", "firefox-esr", _WHY),
-            channel="moz-firefox",
-            firefox_user_prefs={
-                "javascript.enabled": script,
-                "ui.systemUsesDarkTheme": int(scheme == "dark"),
-                "pdfjs.disabled": False,
-            },
-        )
+        where = program("firefox-esr", "firefox-esr", _WHY)
+        return self._playwright.firefox.launch(executable_path=where, channel="moz-firefox")
 
 
 @contextmanager
