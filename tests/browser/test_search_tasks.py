@@ -14,6 +14,8 @@ pytestmark = pytest.mark.browser
 
 PAGE = 20
 """Results that a page shows."""
+BAY = re.compile("The bay|A baía")
+"""The title of the collection, in the languages that it has."""
 
 
 def search(visit: Visit, words: str) -> None:
@@ -74,6 +76,25 @@ def test_browse_by_year(library: Published, visit: Visit) -> None:
     visit.link("By year").click()
     visit.page.locator("main").get_by_role("link", name="2009", exact=True).click()
     expect(visit.page.locator(".entries")).to_contain_text("campaign 10")
+
+
+def test_browse_a_collection(library: Published, visit: Visit) -> None:
+    visit.open(f"{library.archive}/")
+    visit.link("Collections").click()
+    visit.page.locator("main").get_by_role("link", name=BAY).first.click()
+    expect(visit.heading).to_have_text(BAY)
+    expect(visit.page.locator(".entries > li")).to_have_count(3)
+    search(visit, "bathymetry")
+    visit.page.locator(".entries").get_by_role("link", name="Bathymetry of the bay").click()
+    expect(visit.heading).to_have_text("Bathymetry of the bay")
+
+
+def test_read_the_statistics_of_an_archive(library: Published, visit: Visit) -> None:
+    visit.open(f"{library.archive}/")
+    visit.link("Statistics").click()
+    expect(visit.heading).to_have_text(visit.visitor.says("Statistics"))
+    visit.link("As a table").click()
+    expect(visit.page.get_by_role("table").first).to_be_in_viewport()
 
 
 def test_paste_a_label_into_the_search_of_an_archive(library: Published, visit: Visit) -> None:

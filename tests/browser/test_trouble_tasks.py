@@ -22,7 +22,18 @@ def test_read_a_tombstone_and_go_to_the_replacement(library: Published, visit: V
 
 def test_follow_the_citation_of_a_removed_item(library: Published, visit: Visit) -> None:
     visit.open(library.cited("withdrawn"))
+    expect(visit.heading).to_have_text("Depths of the bay")
+    expect(visit.page.locator("main")).to_contain_text("The depths were wrong.")
     expect(visit.page.locator("main")).to_contain_text("410")
+    visit.link("Open the replacement").click()
+    expect(visit.heading).to_have_text("Bathymetry of the bay")
+
+
+def test_mend_a_mistyped_label(library: Published, visit: Visit) -> None:
+    label = library.labels["dataset"]
+    visit.open(f"{library.resolver}/{label.replace('/4', '/3')}")
+    visit.page.locator("main").get_by_role("link", name=label).first.click()
+    expect(visit.heading).to_have_text("Bathymetry of the bay")
 
 
 def test_read_why_a_label_leads_nowhere(library: Published, visit: Visit) -> None:

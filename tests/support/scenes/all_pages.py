@@ -37,6 +37,7 @@ def starts(library: Published) -> list[str]:
         f"{library.archive}/search",
         f"{library.archive}/browse",
         f"{library.archive}/statistics",
+        f"{library.archive}/collections",
         f"{library.archive}/no/such/page",
         f"{library.archive}/{NEVER_MINTED}",
         f"{library.archive}/{gone}",

@@ -130,6 +130,12 @@ class _Depositor:
         found = self._archive.ask("POST", f"deposits/{id_}/completion")
         self.labels[name] = found["ibip"] or found["rep"]
 
+    def collect(self, name: str, *members: str) -> None:
+        """Add items to a collection."""
+        place = quote(self.labels[name], safe="/")
+        body = {"add": [self.labels[each] for each in members]}
+        self._archive.ask("PATCH", f"collections/{place}", body)
+
     def delete(self, name: str, reason: str, replaced_by: str) -> None:
         """Delete an item that another one replaces."""
         place = quote(self.labels[name], safe="")
@@ -198,6 +204,10 @@ def _fill(depositor: _Depositor, folder: Path) -> None:
         title, year = f"Estuary survey, campaign {number + 1}", str(2000 + number)
         record = _record(title, dates=[year], types=["Text"], languages=["en"])
         depositor.deposit(f"survey-{number}", note, record)
+    described = [{"value": "All that was measured in the bay since 2018.", "language": "en"}]
+    record = _record("The bay", "A baía", types=["Collection"], descriptions=described)
+    depositor.deposit("collection", {}, record)
+    depositor.collect("collection", "dataset", "report", "many")
     depositor.deposit("withdrawn", note, _record("Depths of the bay", dates=["2018"]))
     depositor.delete("withdrawn", "The depths were wrong.", "dataset")
 

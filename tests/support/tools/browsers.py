@@ -110,7 +110,7 @@ class Browsers:
         )
         if not (chromium or visitor.script):
             # Without its JavaScript Firefox cannot be driven: the script of the pages is blocked.
-            context.route("**/*.js", lambda route: route.abort())
+            context.route("**/*.js*", lambda route: route.abort())
         try:
             yield context
         finally:
