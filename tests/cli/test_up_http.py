@@ -328,9 +328,11 @@ WORDS = (
     ("en", b"Amazonia-1,2021-02-28", 200),
     ("en", "satélites brasileiros</span></h1>".encode(), 200),
     ("en", b"", 302),
-    ("en", b"This item was deleted", 410),
+    ("en", b"The item was deleted", 410),
     ("en", b"This is a Copy.", 200),
     ("en", b"It was a draft, full of errors.", 410),
+    ("en", b"<mark>rio</mark> Exemplo", 200),
+    ("pt", "Medições, mapas e estudos".encode(), 200),
     ("en", b"known to have the Original", 200),
 )
 """What a reader of a language finds at each address of the tour."""
@@ -356,10 +358,10 @@ def test_the_demonstration_shows_what_it_promises_and_is_made_once(up: Installat
         assert (answer.status, words in answer.body) == (status, True), address
     assert up.follow(addresses[10]).headers["location"] == "http://urlib.net/"
     before = items(up)
-    # Each of the ten has its metadata, as the archive itself has; one is of another archive.
-    assert Counter(each["kind"] for each in before) == {"service": 1, "data": 10, "metadata": 11}
+    # Each of the fifteen has its metadata, as the archive itself has; one is of another archive.
+    assert Counter(each["kind"] for each in before) == {"service": 1, "data": 15, "metadata": 16}
     states = Counter(each["state"] for each in before if each["kind"] == "data")
-    assert states == {"Original": 8, "Copy": 1, "Deleted": 1}
+    assert states == {"Original": 13, "Copy": 1, "Deleted": 1}
     assert up.ibi("archive", "reserved").stdout == ""
     assert up.stop() == 0
     up.start("--demo")

@@ -64,6 +64,8 @@ class Demo:
         stops = [(f"{resolver}/{self._labels[name]}{asked}", text) for name, asked, text in _TOUR]
         stops.append((f"{archive}/{self._labels['draft']}", "why, and what replaces it"))
         question = quote(f"{self._labels['note']}!+(pt)", safe="/!")
+        stops.append((f"{archive}/search?q=rio", "a search for words in the archive"))
+        stops.append((f"{archive}/collections/{self._labels['river']}", "a collection"))
         stops.append((f"{resolver}/explain?url={question}", "why a persistent URL leads there"))
         width = max(len(url) for url, _ in stops)
         for url, text in stops:
@@ -116,6 +118,8 @@ class Demo:
             "label": self._labels[item.name],
             "edition_of": self._labels.get(item.edition_of, ""),
             "translation_of": self._labels.get(item.translation_of, ""),
+            "target": item.target,
+            "collections": [self._labels[item.collection]] if item.collection else [],
         }
         id_ = self._archive.ask("POST", "deposits", wanted)["id"]
         with tempfile.TemporaryDirectory() as folder:

@@ -60,9 +60,12 @@ class DemoItem:
     record: Mapping[str, Any]
     files: Mapping[str, str] = field(default_factory=dict)
     language: str = ""
+    target: str = ""
     service: str = ""
     edition_of: str = ""
     translation_of: str = ""
+    collection: str = ""
+    """The collection to which it is added."""
     deleted: str = ""
     """The reason for which it is deleted again; empty if it is not."""
     replaced_by: str = ""
@@ -109,6 +112,21 @@ def _note(  # noqa: PLR0913  # one edition in one language
         language=language,
         edition_of=edition_of,
         translation_of=translation_of,
+        collection="notes",
+    )
+
+
+def _collection(name: str, titles: Mapping[str, str], texts: Mapping[str, str]) -> DemoItem:
+    return DemoItem(
+        name=name,
+        record={
+            "titles": [{"value": text, "language": code} for code, text in titles.items()],
+            "descriptions": [{"value": text, "language": code} for code, text in texts.items()],
+            "creators": ["Example Library"],
+            "types": ["Collection"],
+            "dates": ["2026"],
+            "licence": "CC0-1.0",
+        },
     )
 
 
@@ -180,7 +198,110 @@ _DATA: Final = DemoItem(
     language="en",
 )
 
+_RAIN: Final = ((2014, 1312), (2015, 987), (2016, 1104), (2017, 861), (2018, 1240))
+_RIVER: Final = (
+    DemoItem(
+        name="rain",
+        record={
+            "titles": [
+                {"value": "Yearly rainfall in the basin of the Example river", "language": "en"},
+                {"value": "Chuva anual na bacia do rio Exemplo", "language": "pt"},
+            ],
+            "creators": [{"family": "Sample", "given": "Bruno"}, _AUTHOR],
+            "descriptions": [
+                {
+                    "value": "Sums of five stations, in millimetres. The year 2017 was the driest "
+                    "of a decade, and the river fell to its lowest level.",
+                    "language": "en",
+                },
+                {
+                    "value": "Somas de cinco estações, em milímetros. O ano de 2017 foi o mais "
+                    "seco de uma década, e o rio chegou ao seu nível mais baixo.",
+                    "language": "pt",
+                },
+            ],
+            "subjects": ["rainfall", "hydrology"],
+            "dates": ["2019"],
+            "types": ["Dataset"],
+            "licence": "CC-BY-4.0",
+        },
+        files={
+            "rainfall.csv": "year,millimetres\n"
+            + "".join(f"{year},{sum_}\n" for year, sum_ in _RAIN),
+            "README.md": "# Rainfall\n\nSums of five stations, in millimetres a year.\n",
+        },
+        target="rainfall.csv",
+        language="en",
+        collection="river",
+    ),
+    DemoItem(
+        name="thesis",
+        record={
+            "titles": [
+                {"value": "Cheias e secas do rio Exemplo: um século de registros", "language": "pt"}
+            ],
+            "creators": [{"family": "Modelo", "given": "Carla"}],
+            "descriptions": [
+                {
+                    "value": "As cheias do rio Exemplo seguem as chuvas de verão com um atraso de "
+                    "doze dias; as secas se tornaram mais longas desde 1970.",
+                    "language": "pt",
+                }
+            ],
+            "subjects": ["hidrologia", "chuva"],
+            "dates": ["2021"],
+            "types": ["Thesis"],
+            "licence": "CC-BY-NC-4.0",
+        },
+        files=_page(
+            "pt",
+            "Cheias e secas do rio Exemplo",
+            "As cheias do rio Exemplo seguem as chuvas de verão com um atraso de doze dias.",
+        ),
+        language="pt",
+        collection="river",
+    ),
+    DemoItem(
+        name="map",
+        record={
+            "titles": [{"value": "Map of the basin of the Example river", "language": "en"}],
+            "creators": ["Example Survey"],
+            "descriptions": [
+                {"value": "The river, its tributaries and the stations.", "language": "en"}
+            ],
+            "dates": ["2015"],
+            "types": ["Map"],
+            "licence": "CC0-1.0",
+        },
+        files={
+            "map.svg": '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 400 240" width="400" '
+            'height="240"><rect width="400" height="240" fill="#eef3e2"/>'
+            '<path d="M20 220C90 150 130 190 200 120S320 60 390 20M120 30C140 80 160 100 186 132'
+            'M330 200C290 160 270 130 262 92" fill="none" stroke="#2f6f9f" stroke-width="5"/>'
+            '<g fill="#ad4a1e"><circle cx="90" cy="166" r="6"/><circle cx="200" cy="120" r="6"/>'
+            '<circle cx="320" cy="62" r="6"/></g></svg>\n',
+        },
+        collection="river",
+    ),
+)
+
 ITEMS: Final = (
+    _collection(
+        "notes",
+        {"en": "Notes on identifiers", "pt": "Notas sobre identificadores"},
+        {
+            "en": "Short texts on names that last, in several editions and languages.",
+            "pt": "Textos curtos sobre nomes que duram, em várias edições e idiomas.",
+        },
+    ),
+    _collection(
+        "river",
+        {"en": "The Example river", "pt": "O rio Exemplo"},
+        {
+            "en": "Measurements, maps and studies of one river.",
+            "pt": "Medições, mapas e estudos de um rio.",
+        },
+    ),
     _note(
         "note",
         "en",
@@ -232,6 +353,7 @@ ITEMS: Final = (
         translation_of="note-3",
     ),
     _DATA,
+    *_RIVER,
     DemoItem(
         name="service",
         record={

@@ -402,11 +402,11 @@ def test_a_search_that_takes_too_long_is_ended(
     monkeypatch.setattr("ibi.archive.storage.catalogue.search.SECONDS", 0.05)
     monkeypatch.setattr(
         "ibi.archive.storage.catalogue.search_text.Fts5.select",
-        lambda *_: endless + " WHERE $1 <> $2",
+        lambda *_: endless + " WHERE $1 <> $2 AND $2 <> $3",
     )
     monkeypatch.setattr(
         "ibi.archive.storage.catalogue.search_text.Tsvector.select",
-        lambda *_: endless + " WHERE $1::text <> $2::bigint::text",
+        lambda *_: endless + " WHERE $1::text <> $2::bigint::text AND $2 <> $3::bigint",
     )
     with pytest.raises(SearchTimeoutError):
         found(catalogue, "anything")

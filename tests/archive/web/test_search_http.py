@@ -132,6 +132,24 @@ def test_the_list_of_items_is_public_without_facts_for_the_administration(shelf:
     assert wrong.status == 401
 
 
+def test_outsiders_list_the_items_with_words_page_by_page(shelf: Shelf) -> None:
+    made = [
+        shelf.archive.deposit({"p.txt": b"p"}, metadata={"titles": [f"Periodical {word}"]})
+        for word in ("one", "two", "three")
+    ]
+    labels = [each["rep"] for each in made]
+    for order, expected in (("oldest", labels), ("newest", labels[::-1])):
+        seen, after = [], "0"
+        while after:
+            pairs = {"q": "periodicals", "limit": "2", "after": after, "order": order}
+            answer = shelf.archive.get(f"/api/v1/items?{urlencode(pairs)}").json()
+            seen += [item["rep"] for item in answer["items"]]
+            after = answer["after"]
+        assert seen == expected
+    assert shelf.archive.get("/api/v1/items?q=periodical&kind=metadata").status == 400
+    assert shelf.archive.get("/api/v1/items?q=periodical&state=Copy").status == 400
+
+
 def page(shelf: Shelf, path: str, **headers: str) -> str:
     """Return the text of a page."""
     answer = shelf.archive.get(path, **headers)
@@ -181,9 +199,10 @@ def test_a_search_without_hits_offers_others(shelf: Shelf) -> None:
 
 
 def test_the_front_page_shows_recent_items_and_numbers(shelf: Shelf) -> None:
+    shelf.archive.deposit({"n.txt": b"n"}, metadata={"titles": ["News of today"]})
     text = page(shelf, "/")
     assert 'action="/search"' in text
-    assert "Studies of deforestation" in text
+    assert "News of today" in text
     assert re.search(r"<dt>items</dt><dd>\d+</dd>", text)
     assert 'rel="alternate" type="application/atom+xml"' in text
     assert '<input type="search"' in page(shelf, f"/col/{shelf.study['metadata']['rep']}/doc/")

@@ -85,10 +85,13 @@ class SearchIndex(Protocol):
     Deleted items are not in the index.
     """
 
-    def find(self, clauses: Sequence[Clause], order: Order, limit: int) -> list[Hit]:
+    def find(
+        self, clauses: Sequence[Clause], order: Order, limit: int, after: int = 0
+    ) -> list[Hit]:
         """Return items that fulfil all clauses; the newest ones, if there are more than `limit`.
 
-        In the order `oldest` these are the oldest ones. Raises StatementTimeoutError if the
+        In the order `oldest` these are the oldest ones. `after` is the number of the last item of
+        the page before, in the orders `newest` and `oldest`. Raises StatementTimeoutError if the
         database takes too long.
         """
         ...

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from ibi.archive.archive import Archive, ItemWithMetadata
@@ -91,14 +91,26 @@ class Search:
         """Return the newest results of a search."""
         return self._described(self._index.find(query.clauses, "newest", limit))
 
+    def page(self, query: SearchQuery, limit: int, after: int) -> tuple[ItemWithMetadata, ...]:
+        """Return results of a search in its order, after the item of a number."""
+        return self._described(self._index.find(query.clauses, query.order, limit, after))
+
     def alternatives(self, query: SearchQuery) -> list[Alternative]:
         """Return searches with fewer filters or words that have hits."""
+        unfiltered = replace(query, filters=(), page=1)
+        return (
+            self._with_hits(_wider(query))
+            or self._with_hits([(unfiltered, None)])
+            or self._with_hits((shorter, None) for shorter in _shorter(unfiltered))
+        )
+
+    def _with_hits(self, searches: Iterable[tuple[SearchQuery, Facet | None]]) -> list[Alternative]:
         found = []
-        for other, facet in _wider(query):
-            hits = self._index.find(other.clauses, "newest", MOST_HITS + 1)
+        for query, facet in searches:
+            hits = self._index.find(query.clauses, "newest", MOST_HITS + 1)
             if hits:
                 count = min(len(hits), MOST_HITS)
-                found.append(Alternative(other, count, len(hits) > MOST_HITS, facet))
+                found.append(Alternative(query, count, len(hits) > MOST_HITS, facet))
         return found
 
     def _passages(self, query: SearchQuery, hits: Sequence[Hit]) -> dict[int, Passage]:
@@ -115,9 +127,12 @@ class Search:
 def _wider(query: SearchQuery) -> Iterator[tuple[SearchQuery, Facet | None]]:
     filters = query.filters[:_MOST_ALTERNATIVES]
     yield from ((query.widened(facet), facet) for facet, _ in filters)
+    yield from ((shorter, None) for shorter in _shorter(query))
+
+
+def _shorter(query: SearchQuery) -> Iterator[SearchQuery]:
     if len(query.parts) > 1:
-        words = query.parts[:_MOST_ALTERNATIVES]
-        yield from ((query.with_text(word), None) for word in words)
+        yield from (query.with_text(word) for word in query.parts[:_MOST_ALTERNATIVES])
 
 
 def counted(hits: Sequence[Hit]) -> dict[Facet, tuple[FacetCount, ...]]:

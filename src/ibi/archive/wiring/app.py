@@ -94,7 +94,7 @@ def archive_app(instance: Instance) -> tuple[Starlette, Announcer]:
     # This is the order of starts and stops, and of hourly calls.
     capabilities = (
         deposits_capability(instance, deposits, urls),
-        items_capability(instance, urls, holders, citations),
+        items_capability(instance, urls, holders, citations, searches),
         _administration_capability(instance, urls, announcer, links, authorizer.tokens),
         exchange_capability(instance, deposits, service),
         long_work,

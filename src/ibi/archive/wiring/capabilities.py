@@ -112,7 +112,11 @@ def _resolvers(instance: Instance) -> list[str]:
 
 
 def items_capability(
-    instance: Instance, urls: ArchiveUrls, holders: HolderCheck, citations: Citations
+    instance: Instance,
+    urls: ArchiveUrls,
+    holders: HolderCheck,
+    citations: Citations,
+    searches: SearchQueue,
 ) -> Capability:
     """Build the API of items, citations, history and statistics."""
     archive = instance.archive
@@ -125,7 +129,7 @@ def items_capability(
     used_keys = UsedKeyCleanup(archive.catalogue.statistics, archive.clock)
     return Capability(
         apis=(
-            ItemsApi(archive, urls, holders, instance.settings.published_by),
+            ItemsApi(archive, urls, holders, instance.settings.published_by, searches),
             CitationsApi(archive, urls, citations),
             HoldingsApi(archive),
             HistoryApi(archive),

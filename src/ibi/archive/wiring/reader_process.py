@@ -116,6 +116,7 @@ def reader_app(instance: ReaderInstance, writer: Forwarder) -> Starlette:
             urls,
             HolderCheck(catalogue.items, NoResolvers(), clock),
             settings.published_by,
+            searches,
         ),
         CitationsApi(archive, urls, citations),
         HoldingsApi(archive),

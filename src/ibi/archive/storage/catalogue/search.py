@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from hashlib import blake2b
 from itertools import chain
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -34,6 +34,21 @@ _ENCODE: Final = msgspec.json.Encoder().encode
 _DECODE: Final = msgspec.json.Decoder(dict[Facet, tuple[str, ...]]).decode
 
 
+class _Way(NamedTuple):
+    """The order of the numbers of items, and the part of them that is wanted."""
+
+    direction: str
+    side: str
+    """The side of the bound on which the items lie."""
+    bound: int
+
+
+def _way(order: Order, after: int) -> _Way:
+    if order == "oldest":
+        return _Way("ASC", ">", after)
+    return _Way("DESC", "<", after or _WHOLE)
+
+
 class SqlSearchIndex:
     """Finds items by their terms."""
 
@@ -45,46 +60,49 @@ class SqlSearchIndex:
         self._read = handle.read
         self._read_within = handle.read_within
 
-    def find(self, clauses: Sequence[Clause], order: Order, limit: int) -> list[Hit]:
+    def find(
+        self, clauses: Sequence[Clause], order: Order, limit: int, after: int = 0
+    ) -> list[Hit]:
         """Return items that fulfil all clauses; the newest ones, if there are more than `limit`."""
-        direction = "ASC" if order == "oldest" else "DESC"
-        hits = self._found(self._text, clauses, direction, limit)
+        way = _way(order, after)
+        hits = self._found(self._text, clauses, way, limit)
         has_words = any(not clause.is_filter for clause in clauses)
         if has_words and order == "relevance":
-            best = self._found(self._text, clauses, "DESC", limit, only_title=True) if hits else []
+            best = self._found(self._text, clauses, way, limit, only_title=True) if hits else []
             hits = _distinct([*best, *hits])
             if len(hits) < limit:
-                hits = _distinct([*hits, *self._in_files(clauses, "DESC", limit)])
+                hits = _distinct([*hits, *self._in_files(clauses, way, limit)])
         elif has_words:
-            hits = _distinct([*hits, *self._in_files(clauses, direction, limit)])
-            hits.sort(key=lambda hit: hit.item, reverse=direction == "DESC")
+            hits = _distinct([*hits, *self._in_files(clauses, way, limit)])
+            hits.sort(key=lambda hit: hit.item, reverse=way.direction == "DESC")
         if order == "title":
             hits = sorted(hits[:limit], key=lambda hit: (not hit.heading, hit.heading, -hit.item))
         return hits[:limit]
 
-    def _in_files(self, clauses: Sequence[Clause], direction: str, limit: int) -> list[Hit]:
+    def _in_files(self, clauses: Sequence[Clause], way: _Way, limit: int) -> list[Hit]:
         """Return items that fulfil the clauses by the texts of their files."""
-        hits = self._found(self._files, clauses, direction, limit)
+        hits = self._found(self._files, clauses, way, limit)
         return [replace(hit, in_files=True) for hit in hits]
 
     def _found(
         self,
         text: TextIndex,
         clauses: Sequence[Clause],
-        direction: str,
+        way: _Way,
         limit: int,
         *,
         only_title: bool = False,
     ) -> list[Hit]:
         if clauses:
-            select = text.select(direction)
-            values: tuple[object, ...] = (text.query(clauses, only_title=only_title), limit)
+            select = text.select(way.direction, way.side)
+            query = text.query(clauses, only_title=only_title)
+            values: tuple[object, ...] = (query, way.bound, limit)
         else:
             select = (
                 "SELECT item, heading, facets FROM archive_search "  # noqa: S608  # our own words
-                f"ORDER BY item {direction} LIMIT $1"
+                f"WHERE item {way.side} $1 ORDER BY item {way.direction} LIMIT $2"
             )
-            values = (limit,)
+            values = (way.bound, limit)
         try:
             rows = self._read_within(SECONDS, select, *values)
         except TimeoutError:

@@ -38,8 +38,8 @@ class TextIndex(Protocol):
         """Return the query for items that fulfil all clauses; with `only_title`, in the title."""
         ...
 
-    def select(self, direction: str) -> str:
-        """Return the statement for the items of a query, $1, in an order: at most $2."""
+    def select(self, direction: str, side: str) -> str:
+        """Return the statement for items of a query, $1, on a side of the item $2: at most $3."""
         ...
 
 
@@ -100,12 +100,12 @@ class Fts5:
     def _match(match: Match) -> str:
         return f'"{" ".join(match.terms)}"' + (" *" if match.is_prefix else "")
 
-    def select(self, direction: str) -> str:
-        """Return the statement for the items of a query, $1, in an order: at most $2."""
+    def select(self, direction: str, side: str) -> str:
+        """Return the statement for items of a query, $1, on a side of the item $2: at most $3."""
         return (
             f"SELECT {_COLUMNS} FROM {self._table} t JOIN archive_search s "  # noqa: S608
             f"ON s.item = t.rowid WHERE t.{self._table} MATCH $1 "
-            f"ORDER BY t.rowid {direction} LIMIT $2"
+            f"AND t.rowid {side} $2 ORDER BY t.rowid {direction} LIMIT $3"
         )
 
 
@@ -167,10 +167,10 @@ class Tsvector:
         terms = [*(f"'{term}'{suffix}" for term in first), f"'{last}'{last_suffix}"]
         return f"({' <-> '.join(terms)})"
 
-    def select(self, direction: str) -> str:
-        """Return the statement for the items of a query, $1, in an order: at most $2."""
+    def select(self, direction: str, side: str) -> str:
+        """Return the statement for items of a query, $1, on a side of the item $2: at most $3."""
         return (
             f"SELECT {_COLUMNS} FROM {self._table} t JOIN archive_search s "  # noqa: S608
             "ON s.item = t.item WHERE t.terms @@ CAST($1::text AS tsquery) "
-            f"ORDER BY t.item {direction} LIMIT $2"
+            f"AND t.item {side} $2 ORDER BY t.item {direction} LIMIT $3"
         )

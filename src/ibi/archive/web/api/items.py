@@ -18,10 +18,12 @@ from ibi.archive.item_list import ItemPage, list_items
 from ibi.archive.rules.amendment import Amendment, new_names, new_relations
 from ibi.archive.rules.item_choice import ItemChoice, words_of
 from ibi.archive.rules.item_languages import translated
+from ibi.archive.rules.search.query import SearchQuery
 from ibi.archive.web.api import messages
 from ibi.archive.web.api import responses as answers
 from ibi.archive.web.api.date_query import span_of
 from ibi.archive.web.api.history import ORDERS
+from ibi.archive.web.api.search import SearchQueue
 from ibi.archive.web.api.uploads import path_after
 from ibi.archive.web.urls import ArchiveUrls
 from ibi.errors import ArchiveRequestError, UnauthenticatedError, UnknownError, shown
@@ -38,6 +40,10 @@ from ibi.model.metadata_record import MetadataRecord
 
 _MAX_PAGE: Final = 1000
 """Items or files of one page at most."""
+_MAX_FOUND: Final = 100
+"""Items of one page that a search finds."""
+_NOT_SEARCHED: Final = ("words", "state", "from", "to")
+"""Pairs of the query that choose items by reading them, which the search does not."""
 _XML: Final = ("application/xml", "text/xml")
 
 
@@ -48,13 +54,19 @@ class ItemsApi:
     """Handlers of the operations on items."""
 
     def __init__(
-        self, archive: Archive, urls: ArchiveUrls, holders: HolderCheck, publisher: str
+        self,
+        archive: Archive,
+        urls: ArchiveUrls,
+        holders: HolderCheck,
+        publisher: str,
+        searches: SearchQueue,
     ) -> None:
         """Act on an archive; `holders` knows the items of other archives.
 
         `publisher` is that of items that name none.
         """
         self._publisher = publisher
+        self._searches = searches
         self._archive = archive
         self._urls = urls
         self._holders = holders
@@ -63,9 +75,12 @@ class ItemsApi:
         """List items in the order of their numbers, or in the reverse order.
 
         A request looks at some thousands of items, so that none keeps the archive busy: a page may
-        have fewer items than its limit, or none, and yet a next page. Without a token no words are
-        looked for, which takes long, and facts for the administration are left out.
+        have fewer items than its limit, or none, and yet a next page. Without a token `words` are
+        not looked for, which takes long; `q` is, by the index of the search. Facts for the
+        administration are left out then.
         """
+        if request.query_params.get("q"):
+            return await self._search(request)
         if not request.caller and request.query_params.get("words"):
             raise UnauthenticatedError
         page = ItemPage(
@@ -77,6 +92,26 @@ class ItemsApi:
         )
         after = number_of(request.query_params.get("after", "0"), 0, 2**62)
         found, more = await asyncio.to_thread(list_items, self._archive, page, after)
+        return await self._list_answer(request, found, more)
+
+    async def _search(self, request: AuthorizedRequest) -> Response:
+        """List the items that a search finds, all of them page by page."""
+        others = [name for name in _NOT_SEARCHED if request.query_params.get(name)]
+        if others or request.query_params.get("kind", "data") not in {"", "data"}:
+            msg = f"q finds data only, and does not go together with {', '.join(_NOT_SEARCHED)}."
+            raise ArchiveRequestError(msg)
+        limit = number_of(request.query_params.get("limit", "100"), 1, _MAX_PAGE)
+        after = number_of(request.query_params.get("after", "0"), 0, 2**62)
+        order = _one_of("order", request.query_params.get("order", ORDERS[0]), ORDERS)
+        query = SearchQuery.parse({"q": request.query_params["q"], "sort": order})
+        size = min(limit, _MAX_FOUND)
+        found = await self._searches.run(lambda search: search.page(query, size, after))
+        more = str(found[-1].held.id) if len(found) == size else ""
+        return await self._list_answer(request, found, more)
+
+    async def _list_answer(
+        self, request: AuthorizedRequest, found: Sequence[ItemWithMetadata], more: str
+    ) -> Response:
         items = await asyncio.to_thread(lambda: [self._listed(each) for each in found])
         if not request.caller:
             items = [_public(each) for each in items]

@@ -81,7 +81,8 @@ _CHOICE: Final = (
 )
 _ITEM_CHOICE: Final = (
     query("kind", "Only of this kind", {"type": "string", "enum": list(items.KINDS)}),
-    query("words", "Only items whose labels or descriptions have all these words"),
+    query("q", "Only items that the search finds by these words"),
+    query("words", "Only items whose labels or descriptions contain these; with a token"),
     query("state", "Only in this state", {"type": "string", "enum": [*State]}),
 )
 _CITATION: Final = (
@@ -154,8 +155,8 @@ _ITEMS: Final = (
         "Search the items that are not deleted",
         answer=search.SearchAnswer, problems=(503,), parameters=_SEARCH),
     Operation("GET", "/api/v1/items", OptionalScope(READ), ItemsApi.list,
-        "List items, in the order in which they came, or the newest first; by words with a token",
-        answer=messages.ItemsAnswer, problems=(400, 401, 429),
+        "List items in the order in which they came, or the newest first; all, or by words",
+        answer=messages.ItemsAnswer, problems=(400, 401, 429, 503),
         parameters=(*PAGE, *_ITEM_CHOICE, *_DAYS, _ORDER)),
     Operation("GET", "/api/v1/items/{ibi:path}/files", READ, ItemsApi.files,
         "The files of an item",

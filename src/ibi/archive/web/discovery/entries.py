@@ -9,6 +9,7 @@ from typing import Final
 
 from ibi.archive.archive import Archive, ItemWithMetadata
 from ibi.archive.ports.catalogue import FileTotal
+from ibi.archive.rules.collections.membership import is_collection
 from ibi.archive.rules.item_languages import record_for
 from ibi.archive.rules.search.document import facets_of
 from ibi.archive.rules.search.passage import Passage
@@ -47,6 +48,7 @@ class Entry:
     licence: str = ""
     files: FileTotal | None = None
     """Number and size of its files; None if it has none, or if their list is not public."""
+    is_collection: bool = False
 
     @property
     def forms(self) -> Forms:
@@ -94,7 +96,9 @@ def _entry(
     if record is None:
         return Entry(item=look.item, title=(), files=files)
     facets = facets_of(look.item, record)
-    snippet, language = _snippet(record.descriptions, highlighter)
+    # The words may be in another language than the one that the reader prefers.
+    others = look.record.descriptions if look.record else ()
+    snippet, language = _snippet((*record.descriptions, *others), highlighter)
     return Entry(
         item=look.item,
         title=highlighter.parts(record.title.value),
@@ -108,6 +112,7 @@ def _entry(
         snippet_language=language,
         licence=record.licence,
         files=files,
+        is_collection=is_collection(look.item, record),
     )
 
 
