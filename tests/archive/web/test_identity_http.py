@@ -87,7 +87,7 @@ def test_settings_give_a_site_its_identity(server: ProgramServer) -> None:
         assert imprint.headers["content-language"] == "pt"
         text = imprint.body.decode()
         assert "<h1>Expediente</h1>" in text
-        assert "Rua &lt;das&gt; Flores, 1\n\nDiretora: M. Alencar" in text
+        assert "Biblioteca de Exemplo<br>Rua &lt;das&gt; Flores, 1</p>" in text
         assert 'href="/imprint?lang=pt">Expediente<' in text
         assert "/imprint?lang=en" in text
 

@@ -465,7 +465,7 @@ def test_pages_speak_the_language_of_the_reader(
         assert f'<html lang="{language}"' in text
         assert page.headers["content-language"] == language
         assert page.headers["content-type"] == "text/html; charset=utf-8"
-        assert page.headers["vary"] == "Accept-Language"
+        assert page.headers["vary"] == "Accept-Language, Accept-Encoding"
         assert "default-src 'none'" in page.headers["content-security-policy"]
         assert page.headers["x-content-type-options"] == "nosniff"
         assert words in text

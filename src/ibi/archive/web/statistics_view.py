@@ -22,7 +22,7 @@ class StatisticsView:
     months: tuple[PeriodCounts, ...]
     """The months that are shown, the oldest first."""
     years: tuple[PeriodCounts, ...]
-    """All years, the newest first."""
+    """All years in which anything came or was read, the newest first."""
     total: PeriodCounts
     """What the archive has, and all accesses."""
     is_whole: bool
@@ -55,7 +55,7 @@ def statistics_view(
     return StatisticsView(
         year=year,
         months=shown,
-        years=tuple(reversed(years)),
+        years=tuple(each for each in reversed(years) if each.items or each.accesses),
         total=total,
         is_whole=is_whole,
         deposits=drawn([each.items for each in shown]),

@@ -92,6 +92,17 @@ class ImprintView(NamedTuple):
 
     text: str
 
+    @property
+    def paragraphs(self) -> list[list[str]]:
+        """The lines of each paragraph; an empty line ends one."""
+        paragraphs: list[list[str]] = [[]]
+        for line in self.text.splitlines():
+            if line.strip():
+                paragraphs[-1].append(line.strip())
+            elif paragraphs[-1]:
+                paragraphs.append([])
+        return [lines for lines in paragraphs if lines]
+
 
 def check_logo(settings: IdentitySettings, say: Callable[[str], None]) -> None:
     """Raise RequestError if the file is no logo; say if there is none."""

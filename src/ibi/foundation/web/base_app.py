@@ -17,6 +17,7 @@ from starlette.routing import BaseRoute
 from ibi.errors import IbiError, printable
 from ibi.foundation.web import problems
 from ibi.foundation.web.access_log import AccessLog
+from ibi.foundation.web.compression import Compression
 from ibi.foundation.web.json_response import FRESH
 from ibi.foundation.web.problems import Problem
 
@@ -38,7 +39,7 @@ def application(
     on_error = _on_error(show_problem)
     app = Starlette(
         routes=list(routes),
-        middleware=[Middleware(AccessLog, observe=observe)],
+        middleware=[Middleware(AccessLog, observe=observe), Middleware(Compression)],
         exception_handlers={
             IbiError: on_error,
             HTTPException: on_error,
