@@ -71,7 +71,8 @@
         └── MinterClosedError              the minter was closed
 
 The facts are fields of the error. Its class builds the message, once, so that a command line, a
-page and a problem document all print the same sentence.
+page and a problem document all print the same sentence. What readers of pages may see is a
+`Sentence`, which a page translates.
 """
 
 from ibi.errors.access import AccessError, ForbiddenError, ReadersError, UnauthenticatedError
@@ -143,6 +144,7 @@ from ibi.errors.resolver import (
     ResolverRequestError,
     ResolverUnreachableError,
 )
+from ibi.errors.sentence import Sentence
 from ibi.errors.wire import KeyTextError, MessageError, PairListError, RelationError
 
 __all__ = [
@@ -204,6 +206,7 @@ __all__ = [
     "ResolverRequestError",
     "ResolverUnreachableError",
     "SearchTimeoutError",
+    "Sentence",
     "ShareError",
     "StateError",
     "StorageError",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ibi.errors.base import IbiError, shown
+from ibi.errors.sentence import Sentence
 
 
 class AccessError(IbiError):
@@ -12,8 +13,9 @@ class AccessError(IbiError):
 class UnauthenticatedError(AccessError):
     """The request has no token, or one that is unknown. The message never repeats the token."""
 
-    def __str__(self) -> str:
-        return "A valid token is needed: send it as 'Authorization: Bearer TOKEN'."
+    def message(self) -> str:
+        """Return the message."""
+        return Sentence("A valid token is needed: send it as 'Authorization: Bearer TOKEN'.")
 
 
 class ReadersError(AccessError):
@@ -27,10 +29,19 @@ class ReadersError(AccessError):
         self.described_at = described_at
         super().__init__(label, described_at)
 
-    def __str__(self) -> str:
-        text = f"The files of {self.label} can be read from the networks of its readers only."
-        page = f" Its description is public: {self.described_at}"
-        return text + page if self.described_at else text
+    def message(self) -> str:
+        """Return the message."""
+        text = Sentence(
+            "The files of %(label)s can be read from the networks of its readers only.",
+            label=self.label,
+        )
+        if not self.described_at:
+            return text
+        return Sentence(
+            "%(refusal)s Its description is public: %(address)s",
+            refusal=text,
+            address=self.described_at,
+        )
 
 
 class ForbiddenError(AccessError):
@@ -40,5 +51,6 @@ class ForbiddenError(AccessError):
         self.scope = scope
         super().__init__(scope)
 
-    def __str__(self) -> str:
-        return f"This needs a token with the scope {shown(self.scope)}."
+    def message(self) -> str:
+        """Return the message."""
+        return Sentence("This needs a token with the scope %(scope)s.", scope=shown(self.scope))

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from ibi.errors.base import IbiError, RequestError, printable, shown
+from ibi.errors.sentence import Sentence
 
 
 class ArchiveError(IbiError):
@@ -62,6 +65,19 @@ class TooLargeError(ArchiveError):
     """The content exceeds a limit of the archive."""
 
 
+_THINGS: Final = {
+    str(each): each
+    for each in (
+        Sentence("item"),
+        Sentence("file"),
+        Sentence("metadata of"),
+        Sentence("deposit"),
+        Sentence("task"),
+        Sentence("transfer"),
+    )
+}
+
+
 class UnknownError(ArchiveError):
     """The archive has no item, file or deposit of this name."""
 
@@ -69,8 +85,13 @@ class UnknownError(ArchiveError):
         self.thing, self.name = thing, name
         super().__init__(thing, name)
 
-    def __str__(self) -> str:
-        return f"There is no {self.thing} {shown(self.name)} in this archive."
+    def message(self) -> str:
+        """Return the message."""
+        return Sentence(
+            "There is no %(thing)s %(name)s in this archive.",
+            thing=_THINGS.get(self.thing, self.thing),
+            name=shown(self.name),
+        )
 
 
 class NotHeldError(UnknownError):
@@ -84,7 +105,8 @@ class NotHeldError(UnknownError):
         super().__init__("item", name)
         self.args = (name, reason, suggestions)
 
-    def __str__(self) -> str:
+    def message(self) -> str:
+        """Return the message."""
         sentence = f"There is no item {shown(self.name)}: {self.reason}."
         if self.suggestions:
             sentence += f" Did you mean {' or '.join(self.suggestions)}?"
@@ -120,8 +142,9 @@ class DeletedError(StateError):
         self.label = label
         super().__init__(label)
 
-    def __str__(self) -> str:
-        return f"{self.label} was deleted: its tombstone stays as it is."
+    def message(self) -> str:
+        """Return the message."""
+        return Sentence("%(label)s was deleted: its tombstone stays as it is.", label=self.label)
 
 
 class UnreconciledError(StateError):
@@ -146,8 +169,9 @@ class TooManyRequestsError(ArchiveError):
         self.retry_after = retry_after
         super().__init__(retry_after)
 
-    def __str__(self) -> str:
-        return f"Too many requests: try again in {self.retry_after} s."
+    def message(self) -> str:
+        """Return the message."""
+        return Sentence("Too many requests: try again in %(seconds)s s.", seconds=self.retry_after)
 
 
 class StorageError(ArchiveError):
@@ -172,10 +196,12 @@ class SearchTimeoutError(ArchiveError):
         self.seconds = seconds
         super().__init__(seconds)
 
-    def __str__(self) -> str:
-        return (
-            f"The search took longer than {self.seconds:g} seconds: "
-            "search for rarer words, or narrow the search."
+    def message(self) -> str:
+        """Return the message."""
+        return Sentence(
+            "The search took longer than %(seconds)s seconds: search for rarer words, or narrow "
+            "the search.",
+            seconds=f"{self.seconds:g}",
         )
 
 
@@ -200,8 +226,9 @@ class WriterUnavailableError(ArchiveError):
         self.retry_after = retry_after
         super().__init__(retry_after)
 
-    def __str__(self) -> str:
-        return (
+    def message(self) -> str:
+        """Return the message."""
+        return Sentence(
             "The archive can be read, but not changed at the moment. Ask again whether it was done."
         )
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from ibi.errors.sentence import Sentence, plain
+
 SHOWN: Final = 60
 """How many characters of a foreign text a message repeats: enough to recognise it."""
 
@@ -24,6 +26,16 @@ def _printable(character: str) -> str:
 
 class IbiError(Exception):
     """The root of all errors that this library raises on purpose."""
+
+    def message(self) -> str:
+        """Return the message; a Sentence if pages can show it in the language of their reader."""
+        if type(self).__str__ is not IbiError.__str__:
+            return str(self)
+        first = self.args[0] if len(self.args) == 1 else None
+        return first if isinstance(first, Sentence) else super().__str__()
+
+    def __str__(self) -> str:
+        return plain(self.message())
 
 
 class RequestError(IbiError, ValueError):

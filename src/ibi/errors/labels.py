@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Self
 
 from ibi.errors.base import IbiError, shown
+from ibi.errors.sentence import Sentence, either
 
 
 class ReadingError(IbiError, ValueError):
@@ -14,7 +15,7 @@ class ReadingError(IbiError, ValueError):
     was expected there and what was found, and labels that may have been meant.
     """
 
-    thing = "an IBI"
+    thing = Sentence("an IBI")
 
     def __init__(  # noqa: PLR0913  # the facts of a fault, by name
         self,
@@ -34,15 +35,25 @@ class ReadingError(IbiError, ValueError):
         self.suggestions = suggestions
         super().__init__(text, part, position, expected, found, suggestions)
 
-    def __str__(self) -> str:
-        found = f"found {shown(self.found)}" if self.found else "found nothing there"
-        sentence = (
-            f"{shown(self.text)} is not {self.thing}: {self.part}, at character "
-            f"{self.position + 1}: expected {self.expected}, {found}."
+    def message(self) -> str:
+        """Return the message."""
+        found = Sentence("found nothing there")
+        if self.found:
+            found = Sentence("found %(text)s", text=shown(self.found))
+        sentence = Sentence(
+            "%(text)s is not %(thing)s: %(part)s, at character %(position)s: expected "
+            "%(expected)s, %(found)s.",
+            text=shown(self.text),
+            thing=self.thing,
+            part=self.part,
+            position=self.position + 1,
+            expected=self.expected,
+            found=found,
         )
-        if self.suggestions:
-            sentence += f" Did you mean {' or '.join(self.suggestions)}?"
-        return sentence
+        if not self.suggestions:
+            return sentence
+        meant = either(self.suggestions)
+        return Sentence("%(sentence)s Did you mean %(meant)s?", sentence=sentence, meant=meant)
 
     def __reduce__(self) -> tuple[object, ...]:
         """Support pickling (between worker processes), which keyword-only arguments break."""
@@ -86,25 +97,25 @@ class LabelError(ReadingError):
 class RepositoryNameError(LabelError):
     """The text resembles a repository name, but is not one."""
 
-    thing = "a repository name"
+    thing = Sentence("a repository name")
 
 
 class IbipError(LabelError):
     """The text resembles an IBIp, but is not one."""
 
-    thing = "an IBIp"
+    thing = Sentence("an IBIp")
 
 
 class LegacyLabelError(LabelError):
     """The text resembles a label from before 2009, but is not one."""
 
-    thing = "a legacy label"
+    thing = Sentence("a legacy label")
 
 
 class PersistentUrlError(ReadingError):
     """The part of a persistent URL after its label cannot be parsed."""
 
-    thing = "a persistent URL"
+    thing = Sentence("a persistent URL")
 
 
 class ModifierOrderError(PersistentUrlError):
@@ -114,7 +125,7 @@ class ModifierOrderError(PersistentUrlError):
 class LanguageError(ReadingError):
     """The text is not the code of a language."""
 
-    thing = "a language"
+    thing = Sentence("a language")
 
 
 class CheckCharacterError(IbiError):

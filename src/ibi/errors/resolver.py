@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from ibi.errors.base import IbiError, RequestError, shown
+from ibi.errors.sentence import Sentence
 
 
 class ResolverError(IbiError):
@@ -13,6 +16,11 @@ class ResolverRequestError(ResolverError, RequestError):
     """A registration, setting or operation that no resolver can accept."""
 
 
+_THINGS: Final = {
+    str(each): each for each in (Sentence("archive"), Sentence("challenge"), Sentence("conflict"))
+}
+
+
 class NotOnRecordError(ResolverError):
     """The resolver has no such archive, conflict or challenge on record."""
 
@@ -20,8 +28,13 @@ class NotOnRecordError(ResolverError):
         self.thing, self.name = thing, name
         super().__init__(thing, name)
 
-    def __str__(self) -> str:
-        return f"There is no {self.thing} {shown(self.name)} on record at this resolver."
+    def message(self) -> str:
+        """Return the message."""
+        return Sentence(
+            "There is no %(thing)s %(name)s on record at this resolver.",
+            thing=_THINGS.get(self.thing, self.thing),
+            name=shown(self.name),
+        )
 
 
 class RegistrationKeyError(ResolverError):
@@ -30,8 +43,9 @@ class RegistrationKeyError(ResolverError):
     The message does not tell which of the two, because that would help to guess keys.
     """
 
-    def __str__(self) -> str:
-        return (
+    def message(self) -> str:
+        """Return the message."""
+        return Sentence(
             "The archive is not registered here, or not by this key: register it, or take the key "
             "that was given out then."
         )
@@ -44,8 +58,12 @@ class OverloadError(ResolverError):
         self.retry_after = retry_after
         super().__init__(retry_after)
 
-    def __str__(self) -> str:
-        return f"Too much is asked of this resolver at once: try again in {self.retry_after} s."
+    def message(self) -> str:
+        """Return the message."""
+        return Sentence(
+            "Too much is asked of this resolver at once: try again in %(seconds)s s.",
+            seconds=self.retry_after,
+        )
 
 
 class ProofError(ResolverError):
@@ -59,8 +77,9 @@ class MailError(ResolverError):
         self.reason = reason
         super().__init__(reason)
 
-    def __str__(self) -> str:
-        return f"The message was not sent: {self.reason}."
+    def message(self) -> str:
+        """Return the message."""
+        return Sentence("The message was not sent: %(reason)s.", reason=self.reason)
 
 
 class ResolverRefusedError(ResolverError):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from ibi.errors.base import IbiError
 from ibi.errors.labels import ReadingError
+from ibi.errors.sentence import Sentence
 
 
 class PairListError(ReadingError):
     """The text is not a pair list (004, Table 4.2)."""
 
-    thing = "a pair list"
+    thing = Sentence("a pair list")
 
     def __init__(self, text: str, *, position: int, expected: str, found: str = "") -> None:
         super().__init__(text, part="the list", position=position, expected=expected, found=found)
@@ -22,7 +23,7 @@ class PairListError(ReadingError):
 class RelationError(PairListError):
     """The text is not a relation (004, Table 7.5)."""
 
-    thing = "a relation"
+    thing = Sentence("a relation")
 
 
 def _rebuilt(
@@ -34,8 +35,11 @@ def _rebuilt(
 class KeyTextError(IbiError, ValueError):
     """The text is not a registration key or a urlkey. It may be a secret: no message repeats it."""
 
-    def __str__(self) -> str:
-        return "This is not a key: expected ten or more digits, or two such numbers with a hyphen."
+    def message(self) -> str:
+        """Return the message."""
+        return Sentence(
+            "This is not a key: expected ten or more digits, or two such numbers with a hyphen."
+        )
 
 
 class MessageError(IbiError, ValueError):

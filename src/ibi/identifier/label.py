@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from ibi.errors import LabelError
+from ibi.errors import LabelError, Sentence
 from ibi.identifier import diagnosis, ibip, legacy, repository_name
 from ibi.identifier.cleanup import Cleaned, CleanUp, clean, introductions, likely_start
 from ibi.identifier.ibip import Ibip
@@ -64,7 +64,7 @@ _FINAL_REPORT_TYPE: Final = re.compile(r"-[A-Za-z]{3}\Z")
 _TAIL: Final = frozenset(("", *"!+:/?#"))
 """The characters that may follow a label in a persistent URL; empty for its end."""
 
-_FORMS: Final = (
+_FORMS: Final = Sentence(
     "a repository name (subdomain/word/year/date) or an IBIp (two words divided by a slash)"
 )
 _YEAR: Final = 2  # the place of the year among the four parts of a repository name
@@ -119,9 +119,9 @@ def _not_alone(text: str, cleaned: Cleaned, place: LabelPlace) -> LabelError:
     before, after = text[:first], text[last + 1 :]
     return LabelError(
         text,
-        part="what surrounds the label",
+        part=Sentence("what surrounds the label"),
         position=0 if before or not after else last + 1,
-        expected="the label alone",
+        expected=Sentence("the label alone"),
         found=before or after or text,
         suggestions=(place.label.spelling,),
     )
@@ -132,9 +132,9 @@ def bounded(text: str) -> str:
     if len(text) > MAX_TEXT:
         raise LabelError(
             text,
-            part="the text",
+            part=Sentence("the text"),
             position=MAX_TEXT,
-            expected=f"at most {MAX_TEXT} characters",
+            expected=Sentence("at most %(most)s characters", most=MAX_TEXT),
             found=text[MAX_TEXT:],
         )
     return text
@@ -179,9 +179,9 @@ def lost(text: str, cleaned: Cleaned, now: Instant | None = None) -> LabelError:
         if following in _TAIL:
             return LabelError(
                 text,
-                part="what introduces the label",
+                part=Sentence("what introduces the label"),
                 position=0,
-                expected='a resolver\'s address, "ibi:" or nothing',
+                expected=Sentence('a resolver\'s address, "ibi:" or nothing'),
                 found=cleaned.text[:start],
                 suggestions=(label.spelling,),
             )
@@ -190,7 +190,7 @@ def lost(text: str, cleaned: Cleaned, now: Instant | None = None) -> LabelError:
                 text,
                 part="the end of the label",
                 position=cleaned.position(end),
-                expected="nothing more, or what follows a label in a persistent URL",
+                expected=Sentence("nothing more, or what follows a label in a persistent URL"),
                 found=cleaned.text[end:],
             )
     core = _core(cleaned.text[start:])
@@ -236,7 +236,7 @@ def _error(text: str) -> LabelError:
     """Return the error of the form of label that the text resembles most."""
     first, slash, second = text.partition("/")
     if not slash:
-        return LabelError(text, part="the label", position=len(text), expected=_FORMS)
+        return LabelError(text, part=Sentence("the label"), position=len(text), expected=_FORMS)
     if _resembles_repository_name(text):
         return diagnosis.repository_name_fault(text)
     mixed_case = first != first.upper() and first != first.lower()

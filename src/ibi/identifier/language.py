@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
-from ibi.errors import LanguageError
+from ibi.errors import LanguageError, Sentence
 
 # Table A.1 of 004 lists the languages and countries of its day. The tables of maintained
 # libraries hold all of them and those that have come since.
@@ -33,18 +33,22 @@ class Language:
         """Parse xx or xx-XX in either case; both codes must be in the tables of ISO."""
         match = _LANGUAGE.fullmatch(text)
         if match is None:
-            expected = "two letters, or two letters, a hyphen and two letters, as pt or pt-BR"
-            raise LanguageError(text, part="the code", position=0, expected=expected, found=text)
+            expected = Sentence(
+                "two letters, or two letters, a hyphen and two letters, as pt or pt-BR"
+            )
+            raise LanguageError(
+                text, part=Sentence("the code"), position=0, expected=expected, found=text
+            )
         code, country = match[1].lower(), (match[2] or "").upper()
         if not _is_language(code):
-            expected = "a language of ISO 639-1"
+            expected = Sentence("a language of ISO 639-1")
             raise LanguageError(
-                text, part="the language", position=0, expected=expected, found=code
+                text, part=Sentence("the language"), position=0, expected=expected, found=code
             )
         if country and not _is_country(country):
-            expected = "a country of ISO 3166-1"
+            expected = Sentence("a country of ISO 3166-1")
             raise LanguageError(
-                text, part="the country", position=3, expected=expected, found=country
+                text, part=Sentence("the country"), position=3, expected=expected, found=country
             )
         return cls(code, country)
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import ClassVar, Final, Literal
 
-from ibi.errors import LegacyLabelError, RepositoryNameError
+from ibi.errors import LegacyLabelError, RepositoryNameError, Sentence
 from ibi.identifier.address import ipv4_from_number
 from ibi.identifier.instant import EPOCH, Instant
 from ibi.identifier.limits import MAX_LABEL, MAX_PORT
@@ -122,16 +122,26 @@ def fault(text: str) -> LegacyLabelError:
     prefix, slash, suffix = text.partition("/")
     bad = _NOT_DIGIT.search(prefix) or _NOT_DIGIT.search(text, len(prefix) + 1)
     if len(text) > MAX_LABEL:
-        facts = ("the label", MAX_LABEL, f"at most {MAX_LABEL} characters", text[MAX_LABEL:])
+        facts = (
+            Sentence("the label"),
+            MAX_LABEL,
+            Sentence("at most %(most)s characters", most=MAX_LABEL),
+            text[MAX_LABEL:],
+        )
     elif bad:
-        expected = "letters and digits other than 0 1 l I O W"
-        facts = ("the label", bad.start(), expected, bad[0])
+        expected = Sentence("letters and digits other than 0 1 l I O W")
+        facts = (Sentence("the label"), bad.start(), expected, bad[0])
     elif not slash or not suffix:
-        facts = ("the label", len(text), '"/" and a suffix in base 53', "")
+        facts = (Sentence("the label"), len(text), Sentence('"/" and a suffix in base 53'), "")
     elif not {"X", "Y", "Z"}.isdisjoint(suffix):
-        facts = ("the suffix", len(prefix) + 1, "digits of base 53, none of X Y Z", suffix)
+        facts = (
+            Sentence("the suffix"),
+            len(prefix) + 1,
+            Sentence("digits of base 53, none of X Y Z"),
+            suffix,
+        )
     else:
-        expected = "words divided by X, then Z, then a word with or without Y and a port"
-        facts = ("the prefix", 0, expected, prefix)
+        expected = Sentence("words divided by X, then Z, then a word with or without Y and a port")
+        facts = (Sentence("the prefix"), 0, expected, prefix)
     part, position, expected, found = facts
     return LegacyLabelError(text, part=part, position=position, expected=expected, found=found)

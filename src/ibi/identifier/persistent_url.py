@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import quote, unquote_to_bytes
 
-from ibi.errors import LanguageError, PersistentUrlError, ReadingError
+from ibi.errors import LanguageError, PersistentUrlError, ReadingError, Sentence
 from ibi.identifier.cleanup import Cleaned, CleanUp, clean, reopened, scheme_and_host, stripped
 from ibi.identifier.instant import Instant
 from ibi.identifier.label import Label, LabelPlace, bounded, locate, lost
@@ -56,7 +56,7 @@ _REQUIRED_STATUS: Final = "ibiurl.requireditemstatus"
 _VERBLIST: Final = "ibiurl.verblist"
 _LANGUAGE: Final = "ibiurl.language"
 
-_TAIL_EXPECTED: Final = 'a modifier (! + :), "/" and a path, or "?" and pairs'
+_TAIL_EXPECTED: Final = Sentence('a modifier (! + :), "/" and a path, or "?" and pairs')
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,16 +162,22 @@ def _refuse_clean_ups(cleaned: Cleaned, place: LabelPlace) -> None:
     text = cleaned.text
     if CleanUp.REPORT_TYPE in place.steps:
         end = place.start + len(place.label.spelling)
-        raise _error(text, "the end of the label", end, _TAIL_EXPECTED, text[end : place.end])
+        raise _error(
+            text, Sentence("the end of the label"), end, _TAIL_EXPECTED, text[end : place.end]
+        )
     resolver = scheme_and_host(text)
     if cleaned.steps:
-        raise _error(text, "the beginning", 0, "no white space around the URL", text)
+        raise _error(
+            text, Sentence("the beginning"), 0, Sentence("no white space around the URL"), text
+        )
     if not resolver or not resolver.isascii():
-        expected = '"http://", a resolver and "/" before the label'
-        raise _error(text, "the beginning", 0, expected, text[: place.start])
+        expected = Sentence('"http://", a resolver and "/" before the label')
+        raise _error(text, Sentence("the beginning"), 0, expected, text[: place.start])
     if place.start != len(resolver) + 1:
         found = text[len(resolver) + 1 : place.start]
-        raise _error(text, "the beginning", len(resolver) + 1, "the label", found)
+        raise _error(
+            text, Sentence("the beginning"), len(resolver) + 1, Sentence("the label"), found
+        )
 
 
 def _read_tail(cleaned: Cleaned, place: LabelPlace, *, strict: bool) -> PersistentUrl:
@@ -207,20 +213,20 @@ def _read_tail(cleaned: Cleaned, place: LabelPlace, *, strict: bool) -> Persiste
 
 def _check_path(text: str, path: str, start: int, *, strict: bool) -> None:
     if path and path[0] != "/":
-        raise _error(text, "what follows the label", start, _TAIL_EXPECTED, path)
+        raise _error(text, Sentence("what follows the label"), start, _TAIL_EXPECTED, path)
     if strict and path:
         good = _STRICT_PATH.match(path)
         end = good.end() if good else 0
         if end < len(path):
-            expected = "a path of URL characters (RFC 3986), other bytes percent-encoded"
-            raise _error(text, "the path", start + end, expected, path[end:])
-    _refuse_control(text, "the path", path, start)
+            expected = Sentence("a path of URL characters (RFC 3986), other bytes percent-encoded")
+            raise _error(text, Sentence("the path"), start + end, expected, path[end:])
+    _refuse_control(text, Sentence("the path"), path, start)
 
 
 def _refuse_control(text: str, part: str, value: str, start: int) -> None:
     control = _CONTROL.search(value)
     if control:
-        expected = "no control characters and no halves of a character"
+        expected = Sentence("no control characters and no halves of a character")
         raise _error(text, part, start + control.start(), expected, control[0])
 
 
@@ -242,8 +248,14 @@ def _read_query(text: str, query: str, start: int, *, strict: bool) -> _Pairs:
     passed_on: list[str] = []
     for pair in query.split("&") if query else ():
         if strict and not _STRICT_PAIR.fullmatch(pair):
-            raise _error(text, "the query", start, 'pairs name=value divided by "&"', pair)
-        _refuse_control(text, "the query", pair, start)
+            raise _error(
+                text,
+                Sentence("the query"),
+                start,
+                Sentence('pairs name=value divided by "&"'),
+                pair,
+            )
+        _refuse_control(text, Sentence("the query"), pair, start)
         name, _, value = pair.partition("=")
         # In whatever spelling: pairs that are meant for the resolver are never passed on.
         known = _decoded(name).lower()

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from ibi.errors import LanguageError, ModifierOrderError, PersistentUrlError
+from ibi.errors import LanguageError, ModifierOrderError, PersistentUrlError, Sentence
 from ibi.identifier.language import Language
 
 
@@ -90,7 +90,7 @@ _VERB: Final = re.compile(r"([A-Za-z]+)(?:\(([^()]*)\))?")
 # An archive may offer more formats by the same syntax (our Decision), with names of this form.
 _FORMAT: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,39}")
 
-_VERBS_EXPECTED: Final = "GetTranslation, GetLastEdition, GetMetadata or GetFileList"
+_VERBS_EXPECTED: Final = Sentence("GetTranslation, GetLastEdition, GetMetadata or GetFileList")
 
 
 MAX_MODIFIERS: Final = max(map(len, COMPOSITIONS))
@@ -138,7 +138,11 @@ def read_verblist(text: str) -> tuple[tuple[Verb, ...], bool]:
             verbs.append(_verb(text, _SYMBOLS[name], match[2], position + match.start(2)))
         else:
             raise PersistentUrlError(
-                text, part="the verb", position=position, expected=_VERBS_EXPECTED, found=spelled
+                text,
+                part=Sentence("the verb"),
+                position=position,
+                expected=_VERBS_EXPECTED,
+                found=spelled,
             )
         position += len(spelled) + 1
     return tuple(verbs), file_list
@@ -148,9 +152,9 @@ def misplaced(text: str, position: int, found: str) -> ModifierOrderError:
     """Return the error of modifiers and verbs that are no composition."""
     return ModifierOrderError(
         text,
-        part="the order of modifiers and verbs",
+        part=Sentence("the order of modifiers and verbs"),
         position=position,
-        expected=f"one of {' '.join(COMPOSITIONS)}",
+        expected=Sentence("one of %(orders)s", orders=" ".join(COMPOSITIONS)),
         found=found,
     )
 
@@ -190,9 +194,9 @@ def _verb(text: str, symbol: str, parameter: str | None, position: int) -> Verb:
     if parameter is not None:
         raise PersistentUrlError(
             text,
-            part="the last edition",
+            part=Sentence("the last edition"),
             position=position - 1,
-            expected="no parameter",
+            expected=Sentence("no parameter"),
             found=parameter,
         )
     return GetLastEdition()
@@ -204,7 +208,7 @@ def _language(text: str, parameter: str, position: int) -> Language:
     except LanguageError as unknown:
         raise PersistentUrlError(
             text,
-            part="the language of the translation",
+            part=Sentence("the language of the translation"),
             position=position + unknown.position,
             expected=unknown.expected,
             found=parameter,
@@ -216,8 +220,8 @@ def _format(text: str, parameter: str, position: int) -> str:
         return parameter.lower()
     raise PersistentUrlError(
         text,
-        part="the format of the metadata",
+        part=Sentence("the format of the metadata"),
         position=position,
-        expected="the name of a format, as oai_dc",
+        expected=Sentence("the name of a format, as oai_dc"),
         found=parameter,
     )

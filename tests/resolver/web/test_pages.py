@@ -29,6 +29,7 @@ from ibi.resolver.web.explanation_builder import explain
 from ibi.resolver.web.pages import ResolverPages
 from ibi.resolver.web.pasted_text import Kind, PastedText, what_is
 from ibi.resolver.web.search_views import (
+    ListedArchive,
     NamedArchive,
     SearchedArchive,
     SearchedArchives,
@@ -240,7 +241,12 @@ def several(word: str = HARMLESS) -> dict[str, Callable[[ResolverPages], Page]]:
         ),
     }
     for name, pasted in given.items():
-        home = ResolverHomeView(archives=counted(registered(word)), pasted=pasted)
+        listed = ListedArchive(
+            archive=NamedArchive(service=word, address=word, name=word), labels=3, is_down=True
+        )
+        home = ResolverHomeView(
+            archives=counted(registered(word)), listed=(listed, listed), pasted=pasted
+        )
         views[f"home with {name}"] = lambda pages, view=home: pages.home(  # type: ignore[misc]  # mypy infers no lambda with a default
             view, PORTUGUESE, f"/?q={word}&lang=pt"
         )
@@ -567,9 +573,7 @@ def test_the_home_page_has_one_labelled_field() -> None:
 
 
 def test_the_examples_are_identifiers() -> None:
-    assert [what_is(each, NOW).kind for each in EXAMPLES] == [
-        *("label", "label", "persistent-url"),
-    ]
+    assert [what_is(each, NOW).kind for each in EXAMPLES] == ["label", "label"]
 
 
 def test_what_was_pasted_is_opened_and_explained() -> None:

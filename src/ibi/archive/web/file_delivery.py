@@ -29,6 +29,7 @@ from starlette.types import Receive, Scope, Send
 from ibi.archive.ports.file_store import OpenFile
 from ibi.archive.web import file_chunks
 from ibi.archive.web.media_types import media_type_of, wants_charset, with_charset
+from ibi.errors import Sentence
 from ibi.foundation.web import sendfile
 from ibi.foundation.web.byte_ranges import ByteRange, read_ranges
 from ibi.foundation.web.conditional_requests import Validators
@@ -98,7 +99,9 @@ async def _answer(request: Request, content: Content) -> Response:
             content.file.close()
             return Response(status_code=HTTPStatus.NOT_MODIFIED, headers=headers)
         case HTTPStatus.PRECONDITION_FAILED as status:
-            raise HTTPException(status, "The file is not the one that the request is about.")
+            raise HTTPException(
+                status, Sentence("The file is not the one that the request is about.")
+            )
     headers |= await _description(content)
     size = content.file.size
     ranges = _ranges(request, content, validators)
@@ -108,7 +111,9 @@ async def _answer(request: Request, content: Content) -> Response:
     if not ranges:
         raise HTTPException(
             HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE,
-            f"The file has {size} bytes, and none of those that were asked for.",
+            Sentence(
+                "The file has %(size)s bytes, and none of those that were asked for.", size=size
+            ),
             {"Content-Range": f"bytes */{size}"},
         )
     pieces: list[bytes | ByteRange] = list(ranges)

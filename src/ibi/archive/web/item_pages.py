@@ -174,12 +174,7 @@ class ItemPages:
 
     def problem(self, problem: Problem, request: Request) -> Response:
         """Return the page of an error."""
-        view = ProblemView(
-            status=problem.status,
-            title=problem.title,
-            detail=problem.detail,
-            retry_after=problem.retry_after,
-        )
+        view = ProblemView.of(problem)
         page = self._pages.problem(view, preference(request), here(request))
         return page_response(page, problem.status)
 

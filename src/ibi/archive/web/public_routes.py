@@ -23,6 +23,7 @@ from ibi.archive.web.item.endpoint import ItemEndpoint
 from ibi.archive.web.item_pages import ItemPages
 from ibi.archive.web.landing import VARY, LandingPages, comes_from_elsewhere, embedded_as, navigates
 from ibi.archive.web.manifest import ManifestEndpoint
+from ibi.archive.web.not_here import held_elsewhere, no_format, original_elsewhere
 from ibi.archive.web.protocol import ArchiveService
 from ibi.archive.web.reader_access import ReaderAccess
 from ibi.archive.web.urls import ArchiveUrls, divided
@@ -258,7 +259,7 @@ class PublicRoutes:
             return await self._item_page.answer(look, request)
         written = FORMATS.get(choice.lower())
         if written is None:
-            raise _no_format(choice)
+            raise no_format(choice)
         record = _in_language(look, request.query_params.get("lang", ""))
         if record is None:
             raise UnknownError("metadata of", label.spelling)
@@ -334,7 +335,7 @@ class PublicRoutes:
             return await self._tombstone(wanted.label, request)
         for verb in wanted.verbs:
             if isinstance(verb, GetMetadata) and verb.format and verb.format not in FORMATS:
-                raise _no_format(verb.format)
+                raise no_format(verb.format)
         varies = any(isinstance(verb, GetTranslation) for verb in wanted.verbs)
         choose = partial(self._urls.choose, wanted, preference, may_read)
         chosen = await self._look(choose)
@@ -346,9 +347,9 @@ class PublicRoutes:
                 return redirect(wanted.at(self._urls.persistent_base), varies=varies)
             chosen = await self._look(partial(choose, only_here=True)) or chosen
         if not isinstance(chosen, Related):
-            raise HTTPException(HTTPStatus.NOT_FOUND, _elsewhere(chosen))
+            raise held_elsewhere(chosen)
         if wanted.original_required and chosen.state is not State.ORIGINAL:
-            raise HTTPException(HTTPStatus.NOT_FOUND, "The Original is not held in this archive.")
+            raise original_elsewhere()
         return await self._sent_to(chosen, wanted, request, varies=varies)
 
     async def _sent_to(
@@ -382,15 +383,3 @@ def _in_language(look: ItemWithMetadata, code: str) -> MetadataRecord | None:
     if wanted is None or look.metadata is None:
         return look.record
     return translated(look.metadata.item, wanted) or look.record
-
-
-def _no_format(name: str) -> HTTPException:
-    known = ", ".join(FORMATS)
-    return HTTPException(
-        HTTPStatus.NOT_ACCEPTABLE, f"Metadata are not offered as {name!r}, only as {known}."
-    )
-
-
-def _elsewhere(label: Label | None) -> str:
-    where = "" if label is None else f" It may be found from {label} on, by a resolver."
-    return f"The item is held here, but not what was asked for of it.{where}"

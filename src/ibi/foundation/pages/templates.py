@@ -12,6 +12,7 @@ from typing import Final
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from ibi.errors import Sentence
 from ibi.foundation.pages.formats import Formats
 from ibi.foundation.pages.icons import ICONS, MARK
 from ibi.foundation.pages.language import CHOICES, page_language, translations
@@ -25,6 +26,7 @@ from ibi.foundation.pages.static_files import (
     STYLE_SHEET,
     versioned,
 )
+from ibi.foundation.web.problems import UNTITLED, Problem
 from ibi.identifier.language_preference import LanguagePreference
 
 
@@ -35,9 +37,20 @@ class ProblemView:
     status: int
     title: str = ""
     detail: str = ""
-    """Title and detail are in English, as in the problem document."""
+    """Title and detail are in English, as in the problem document; pages translate sentences."""
     retry_after: int = 0
     """Seconds after which to try again; 0 if that would not help."""
+
+    @classmethod
+    def of(cls, problem: Problem) -> ProblemView:
+        """Return a problem document as a page shows it; its heading says what a status means."""
+        title = "" if problem.type == UNTITLED else problem.title
+        return cls(
+            status=problem.status,
+            title=title,
+            detail=problem.detail,
+            retry_after=problem.retry_after,
+        )
 
 
 # HTML, 13.2.3.5: control characters are errors, and surrogates cannot be encoded.
@@ -79,7 +92,12 @@ class Templates:
                 package,
                 words,
                 Formats(code),
-                {**shared, "translated": partial(_translated, words), **names},
+                {
+                    **shared,
+                    "translated": partial(_translated, words),
+                    "is_translated": partial(_is_translated, words),
+                    **names,
+                },
             )
             for code, words in self._words.items()
         }
@@ -118,7 +136,15 @@ def _environment(
 
 def _translated(words: NullTranslations, sentence: str) -> str:
     """Translate a text from outside the templates: unlike _() this marks nothing as safe."""
+    if isinstance(sentence, Sentence):
+        return sentence.translated(words.gettext)
     return words.gettext(sentence) if sentence else ""  # the empty id is the catalogue's header
+
+
+def _is_translated(words: NullTranslations, text: str) -> bool:
+    """Return whether a text from outside the templates is shown in the language of the page."""
+    template = text.template if isinstance(text, Sentence) else text
+    return type(words) is NullTranslations or words.gettext(template) != template
 
 
 def _breakable(text: str) -> Markup:

@@ -42,6 +42,7 @@ from ibi.errors import (
     ResolverRefusedError,
     ResolverUnreachableError,
     SearchTimeoutError,
+    Sentence,
     ShareError,
     StateError,
     StorageError,
@@ -52,6 +53,7 @@ from ibi.errors import (
     UnknownError,
     WriterUnavailableError,
 )
+from ibi.errors.sentence import plain
 
 _LOG: Final = structlog.get_logger()
 
@@ -63,92 +65,124 @@ _PROBLEMS: Final[tuple[tuple[type[IbiError], HTTPStatus, str, str], ...]] = (
         UnauthenticatedError,
         HTTPStatus.UNAUTHORIZED,
         "token-needed",
-        "A token is needed",
+        Sentence("A token is needed"),
     ),
-    (ForbiddenError, HTTPStatus.FORBIDDEN, "scope-needed", "The token is not for this"),
+    (ForbiddenError, HTTPStatus.FORBIDDEN, "scope-needed", Sentence("The token is not for this")),
     (
         ReadersError,
         HTTPStatus.FORBIDDEN,
         "limited-readers",
-        "The files of this item can be read from the networks of its readers only",
+        Sentence("The files of this item can be read from the networks of its readers only"),
     ),
     (
         KeyReusedError,
         HTTPStatus.UNPROCESSABLE_ENTITY,
         "key-reused",
-        "The idempotency key was used for another request",
+        Sentence("The idempotency key was used for another request"),
     ),
-    (RequestError, HTTPStatus.BAD_REQUEST, "bad-request", "The request cannot be met"),
-    (BindingError, HTTPStatus.CONFLICT, "cannot-bind", "The label cannot be bound"),
-    (LabelInUseError, HTTPStatus.CONFLICT, "label-in-use", "The label cannot be adopted"),
+    (RequestError, HTTPStatus.BAD_REQUEST, "bad-request", Sentence("The request cannot be met")),
+    (BindingError, HTTPStatus.CONFLICT, "cannot-bind", Sentence("The label cannot be bound")),
+    (LabelInUseError, HTTPStatus.CONFLICT, "label-in-use", Sentence("The label cannot be adopted")),
     (
         ShareError,
         HTTPStatus.TOO_MANY_REQUESTS,
         "too-many",
-        "This token has too much waiting",
+        Sentence("This token has too much waiting"),
     ),
-    (BusyError, HTTPStatus.SERVICE_UNAVAILABLE, "busy", "Too many are waiting"),
-    (ClockError, HTTPStatus.SERVICE_UNAVAILABLE, "clock", "The clock cannot be trusted"),
-    (LedgerError, HTTPStatus.SERVICE_UNAVAILABLE, "ledger", "The ledger cannot be used"),
-    (PrefixHeldError, HTTPStatus.SERVICE_UNAVAILABLE, "prefix-held", "The prefix is held"),
-    (MinterClosedError, HTTPStatus.SERVICE_UNAVAILABLE, "stopping", "The service is stopping"),
-    (MinterUnreachableError, HTTPStatus.BAD_GATEWAY, "unreachable", "Another service is down"),
-    (UnknownError, HTTPStatus.NOT_FOUND, "unknown", "There is no such thing here"),
-    (DeletedError, HTTPStatus.GONE, "deleted", "The item was deleted"),
-    (StateError, HTTPStatus.CONFLICT, "state", "The state of the thing forbids it"),
+    (BusyError, HTTPStatus.SERVICE_UNAVAILABLE, "busy", Sentence("Too many are waiting")),
+    (ClockError, HTTPStatus.SERVICE_UNAVAILABLE, "clock", Sentence("The clock cannot be trusted")),
+    (LedgerError, HTTPStatus.SERVICE_UNAVAILABLE, "ledger", Sentence("The ledger cannot be used")),
+    (
+        PrefixHeldError,
+        HTTPStatus.SERVICE_UNAVAILABLE,
+        "prefix-held",
+        Sentence("The prefix is held"),
+    ),
+    (
+        MinterClosedError,
+        HTTPStatus.SERVICE_UNAVAILABLE,
+        "stopping",
+        Sentence("The service is stopping"),
+    ),
+    (
+        MinterUnreachableError,
+        HTTPStatus.BAD_GATEWAY,
+        "unreachable",
+        Sentence("Another service is down"),
+    ),
+    (UnknownError, HTTPStatus.NOT_FOUND, "unknown", Sentence("There is no such thing here")),
+    (DeletedError, HTTPStatus.GONE, "deleted", Sentence("The item was deleted")),
+    (StateError, HTTPStatus.CONFLICT, "state", Sentence("The state of the thing forbids it")),
     (
         ChecksumError,
         HTTPStatus.UNPROCESSABLE_ENTITY,
         "checksum",
-        "What came is not what was sent",
+        Sentence("What came is not what was sent"),
     ),
-    (TooLargeError, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too-large", "It is too large"),
-    (TooManyRequestsError, HTTPStatus.TOO_MANY_REQUESTS, "too-many", "Too many requests"),
+    (TooLargeError, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too-large", Sentence("It is too large")),
+    (TooManyRequestsError, HTTPStatus.TOO_MANY_REQUESTS, "too-many", Sentence("Too many requests")),
     (
         WriterUnavailableError,
         HTTPStatus.SERVICE_UNAVAILABLE,
         "keeper-away",
-        "The archive cannot be changed",
+        Sentence("The archive cannot be changed"),
     ),
     (
         SearchTimeoutError,
         HTTPStatus.SERVICE_UNAVAILABLE,
         "search-timeout",
-        "The search takes too long",
+        Sentence("The search takes too long"),
     ),
-    (StorageFullError, HTTPStatus.INSUFFICIENT_STORAGE, "full", "There is no room"),
-    (StorageError, HTTPStatus.SERVICE_UNAVAILABLE, "storage", "The storage cannot be used"),
-    (NotOnRecordError, HTTPStatus.NOT_FOUND, "not-on-record", "It is not on record here"),
+    (StorageFullError, HTTPStatus.INSUFFICIENT_STORAGE, "full", Sentence("There is no room")),
+    (
+        StorageError,
+        HTTPStatus.SERVICE_UNAVAILABLE,
+        "storage",
+        Sentence("The storage cannot be used"),
+    ),
+    (NotOnRecordError, HTTPStatus.NOT_FOUND, "not-on-record", Sentence("It is not on record here")),
     (
         RegistrationKeyError,
         HTTPStatus.FORBIDDEN,
         "registration-key",
-        "The archive is not registered by this key",
+        Sentence("The archive is not registered by this key"),
     ),
-    (OverloadError, HTTPStatus.SERVICE_UNAVAILABLE, "overload", "Too much is asked for"),
-    (ProofError, HTTPStatus.UNPROCESSABLE_ENTITY, "proof", "Control was not shown"),
-    (MailError, HTTPStatus.BAD_GATEWAY, "mail", "The message was not sent"),
-    (ArchiveRefusedError, HTTPStatus.BAD_GATEWAY, "refused", "Another archive said no"),
-    (ArchiveUnreachableError, HTTPStatus.BAD_GATEWAY, "unreachable", "Another service is down"),
-    (ResolverRefusedError, HTTPStatus.BAD_GATEWAY, "refused", "Another resolver said no"),
-    (ResolverUnreachableError, HTTPStatus.BAD_GATEWAY, "unreachable", "Another service is down"),
-    (MessageError, HTTPStatus.BAD_REQUEST, "bad-message", "The message cannot be served"),
-    (KeyTextError, HTTPStatus.BAD_REQUEST, "not-a-key", "The text is not a key"),
+    (OverloadError, HTTPStatus.SERVICE_UNAVAILABLE, "overload", Sentence("Too much is asked for")),
+    (ProofError, HTTPStatus.UNPROCESSABLE_ENTITY, "proof", Sentence("Control was not shown")),
+    (MailError, HTTPStatus.BAD_GATEWAY, "mail", Sentence("The message was not sent")),
+    (ArchiveRefusedError, HTTPStatus.BAD_GATEWAY, "refused", Sentence("Another archive said no")),
+    (
+        ArchiveUnreachableError,
+        HTTPStatus.BAD_GATEWAY,
+        "unreachable",
+        Sentence("Another service is down"),
+    ),
+    (ResolverRefusedError, HTTPStatus.BAD_GATEWAY, "refused", Sentence("Another resolver said no")),
+    (
+        ResolverUnreachableError,
+        HTTPStatus.BAD_GATEWAY,
+        "unreachable",
+        Sentence("Another service is down"),
+    ),
+    (MessageError, HTTPStatus.BAD_REQUEST, "bad-message", Sentence("The message cannot be served")),
+    (KeyTextError, HTTPStatus.BAD_REQUEST, "not-a-key", Sentence("The text is not a key")),
     (
         PersistentUrlError,
         HTTPStatus.BAD_REQUEST,
         "not-a-persistent-url",
-        "The address is not a persistent URL",
+        Sentence("The address is not a persistent URL"),
     ),
-    (ReadingError, HTTPStatus.BAD_REQUEST, "not-a-label", "The text is not a label"),
+    (ReadingError, HTTPStatus.BAD_REQUEST, "not-a-label", Sentence("The text is not a label")),
 )
 
 _SENTENCES: Final = {
-    HTTPStatus.NOT_FOUND: "There is nothing at this address.",
-    HTTPStatus.METHOD_NOT_ALLOWED: "This address does not take this method.",
+    HTTPStatus.NOT_FOUND: Sentence("There is nothing at this address."),
+    HTTPStatus.METHOD_NOT_ALLOWED: Sentence("This address does not take this method."),
 }
 """Details of errors of the router, which has none."""
 
+UNTITLED: Final = "about:blank"
+"""The type of a problem whose title is that of its status (RFC 9457, 4.2.1)."""
 RETRY_AFTER: Final = 5
 """Seconds after which to try again, where the error itself has no time."""
 
@@ -184,40 +218,40 @@ def problem_of(error: Exception) -> tuple[Problem, dict[str, str]]:
         headers["WWW-Authenticate"] = 'Bearer realm="ibi"'
     if isinstance(error, ReadersError):
         headers["Vary"] = "Accept, Authorization"
-    problem = Problem(f"urn:ibi:problem:{name}", title, status, _public(error), retry_after)
+    problem = Problem(f"urn:ibi:problem:{name}", plain(title), status, _public(error), retry_after)
     return problem, headers
 
 
 def _problem_of_http(error: HTTPException) -> tuple[Problem, dict[str, str]]:
     status = HTTPStatus(error.status_code)
     detail = _SENTENCES.get(status, "") if error.detail == status.phrase else error.detail
-    return Problem("about:blank", status.phrase, status, detail), dict(error.headers or {})
+    return Problem(UNTITLED, status.phrase, status, detail), dict(error.headers or {})
 
 
 def _described(error: IbiError) -> tuple[HTTPStatus, str, str]:
     for kind, status, name, title in _PROBLEMS:
         if isinstance(error, kind):
             return status, name, title
-    return HTTPStatus.INTERNAL_SERVER_ERROR, "unforeseen", "Unforeseen error"
+    return HTTPStatus.INTERNAL_SERVER_ERROR, "unforeseen", Sentence("Unforeseen error")
 
 
 def _public(error: IbiError) -> str:
     """Return the text that a stranger may read: without paths, and without errors of the disk."""
     if isinstance(error, LedgerUnavailableError) and error.is_full:
-        return "There is no room left for the ledger; nothing was minted."
+        return Sentence("There is no room left for the ledger; nothing was minted.")
     if isinstance(error, LedgerError):
-        return "The ledger cannot be used at the moment; nothing was minted."
+        return Sentence("The ledger cannot be used at the moment; nothing was minted.")
     if isinstance(error, StorageFullError):
-        return "There is no room left in the storage; nothing was changed."
+        return Sentence("There is no room left in the storage; nothing was changed.")
     if isinstance(error, StorageError):
-        return "The storage cannot be used at the moment. Ask again whether it was done."
-    return str(error)
+        return Sentence("The storage cannot be used at the moment. Ask again whether it was done.")
+    return error.message()
 
 
 def _answer(problem: Problem, headers: dict[str, str]) -> Response:
     headers["Cache-Control"] = "no-store"
     return Response(
-        msgspec.json.encode(problem),
+        msgspec.json.encode(problem, enc_hook=plain),
         status_code=problem.status,
         media_type=MEDIA_TYPE,
         headers=headers,
@@ -244,16 +278,16 @@ async def on_bug(_: Request, error: Exception) -> Response:
     """Answer a bug without any detail, which is in the log."""
     _LOG.error("unforeseen error", exc_info=error)
     status = HTTPStatus.INTERNAL_SERVER_ERROR
-    return _answer(Problem("urn:ibi:problem:unforeseen", "Unforeseen error", status), {})
+    return _answer(Problem("urn:ibi:problem:unforeseen", Sentence("Unforeseen error"), status), {})
 
 
 def cut_off() -> Response:
     """Answer a request that the stop of the service interrupts."""
     problem = Problem(
         "urn:ibi:problem:stopping",
-        "The service is stopping",
+        Sentence("The service is stopping"),
         HTTPStatus.SERVICE_UNAVAILABLE,
-        "The service stopped before the request was complete. Try again when it runs.",
+        Sentence("The service stopped before the request was complete. Try again when it runs."),
         RETRY_AFTER,
     )
     return _answer(problem, {"Retry-After": str(RETRY_AFTER)})

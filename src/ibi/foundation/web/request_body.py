@@ -10,7 +10,7 @@ import msgspec
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 
-from ibi.errors import RequestError, printable, shown
+from ibi.errors import RequestError, Sentence, printable, shown
 
 T = TypeVar("T")
 
@@ -28,9 +28,11 @@ async def body_of(request: Request, largest: int = LARGEST_BODY) -> bytes:
         async for chunk in request.stream():
             body += chunk
             if len(body) > largest:
-                raise HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "The body is too large.")
+                raise HTTPException(
+                    HTTPStatus.REQUEST_ENTITY_TOO_LARGE, Sentence("The body is too large.")
+                )
     except ClientDisconnect:
-        raise HTTPException(HTTPStatus.BAD_REQUEST, "The body ended early.") from None
+        raise HTTPException(HTTPStatus.BAD_REQUEST, Sentence("The body ended early.")) from None
     return bytes(body)
 
 
@@ -39,7 +41,10 @@ def decoded(decode: Callable[[bytes], T], body: bytes) -> T:
     try:
         return decode(body)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        msg = f"The body is not what is expected: {printable(str(error)[:_MAX_REASON])}."
+        msg = Sentence(
+            "The body is not what is expected: %(error)s.",
+            error=printable(str(error)[:_MAX_REASON]),
+        )
         raise RequestError(msg) from None
 
 
@@ -47,7 +52,7 @@ def key_of(request: Request) -> str:
     """Return the idempotency key of a request that has one."""
     key, *others = request.headers.getlist("idempotency-key")
     if others or not key.strip(" \t"):
-        msg = "One Idempotency-Key is expected, and not an empty one."
+        msg = Sentence("One Idempotency-Key is expected, and not an empty one.")
         raise RequestError(msg)
     return key
 
@@ -56,7 +61,12 @@ def number_of(text: str, least: int, most: int) -> int:
     """Parse a number; raise RequestError if it is none, or not within its bounds."""
     if text.isascii() and text.isdigit() and len(text) < 20 and least <= int(text) <= most:  # noqa: PLR2004  # 64 bits
         return int(text)
-    msg = f"{shown(text)} is not a number from {least} to {most}."
+    msg = Sentence(
+        "%(text)s is not a number from %(least)s to %(most)s.",
+        text=shown(text),
+        least=least,
+        most=most,
+    )
     raise RequestError(msg)
 
 

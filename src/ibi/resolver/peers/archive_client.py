@@ -27,7 +27,7 @@ from aiohttp import (
 from aiohttp.client_proto import ResponseHandler
 from yarl import URL
 
-from ibi.errors import IbiError, ProofError
+from ibi.errors import IbiError, ProofError, Sentence
 from ibi.foundation.http_client.ssrf_guard import GuardedResolver, OutboundGuard
 from ibi.identifier.label import Label
 from ibi.model.registration import RegisteredArchive
@@ -260,7 +260,10 @@ class HttpArchiveClient:
             return await self._messages.get(url_of(host, path), seconds, proof_of)
         except Exception as failure:  # noqa: BLE001  # any error, as above
             raise ProofError(
-                f"The host did not show the text that proves control of it: {words(failure)}."
+                Sentence(
+                    "The host did not show the text that proves control of it: %(failure)s.",
+                    failure=words(failure),
+                )
             ) from None
 
     async def close(self) -> None:

@@ -22,7 +22,7 @@ from hashlib import sha256
 from ipaddress import ip_address
 from typing import Final, NamedTuple
 
-from ibi.errors import NotOnRecordError, OverloadError, ProofError, ResolverRequestError
+from ibi.errors import NotOnRecordError, OverloadError, ProofError, ResolverRequestError, Sentence
 from ibi.identifier.ibip import Ibip
 from ibi.identifier.label import Label
 from ibi.identifier.repository_name import DEFAULT_PORT, RepositoryName
@@ -73,7 +73,7 @@ def host_of(service: Label) -> str:
         host = f"[{service.ip}]" if ":" in service.ip else service.ip
     else:
         raise ResolverRequestError(
-            "The label names no host: expected a repository name or an IBIp."
+            Sentence("The label names no host: expected a repository name or an IBIp.")
         )
     return host if service.port == DEFAULT_PORT else f"{host}:{service.port}"
 
@@ -126,12 +126,15 @@ class DomainProof:
         host = host_of(service)
         if not self._allow_private and not _is_public(_name(host)):
             raise ResolverRequestError(
-                f"The host {host} is not public: expected a label on a domain name, or on an IP "
-                "address, that is the same everywhere."
+                Sentence(
+                    "The host %(host)s is not public: expected a label on a domain name, or on "
+                    "an IP address, that is the same everywhere.",
+                    host=host,
+                )
             )
         if not is_mail_address(administrator):
             raise ResolverRequestError(
-                "The administrator cannot be reached: expected an e-mail address."
+                Sentence("The administrator cannot be reached: expected an e-mail address.")
             )
         now = self._clock.wall()
         until = now + CHALLENGE_SECONDS * SECOND
@@ -164,7 +167,12 @@ class DomainProof:
             lack_in_names = await self._lack_in_names(challenge)
             if lack_in_names:
                 raise ProofError(
-                    f"Control of {challenge.host} was not shown. {lack} {lack_in_names}"
+                    Sentence(
+                        "Control of %(host)s was not shown. %(lack)s %(names)s",
+                        host=challenge.host,
+                        lack=lack,
+                        names=lack_in_names,
+                    )
                 )
         # Of several requests with one token, one gets the challenge.
         taken = await asyncio.to_thread(self._store.take_challenge, token)

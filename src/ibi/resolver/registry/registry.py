@@ -21,6 +21,7 @@ from ibi.errors import (
     NotOnRecordError,
     RegistrationKeyError,
     ResolverRequestError,
+    Sentence,
     StorageFullError,
     shown,
 )
@@ -158,7 +159,11 @@ class Registry:
         another, and must not lock its owner out by that.
         """
         if administrator and not is_mail_address(administrator):
-            raise ResolverRequestError(f"{shown(administrator)} is no e-mail address.")
+            raise ResolverRequestError(
+                Sentence(
+                    "%(administrator)s is no e-mail address.", administrator=shown(administrator)
+                )
+            )
         allowed = archive_transitions.read_hosts(hosts)
         key = key or issue()
         of_key = await asyncio.to_thread(hashed, key)
@@ -382,4 +387,6 @@ class Registry:
 
 def _refuse_second(known: RegisteredArchive | None, archive: RegisteredArchive) -> None:
     if known is not None and (known.confirmed or not archive.confirmed):
-        raise ResolverRequestError(f"The archive {shown(archive.id)} is registered already.")
+        raise ResolverRequestError(
+            Sentence("The archive %(id)s is registered already.", id=shown(archive.id))
+        )

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from ibi.errors import ResolverRequestError, shown
+from ibi.errors import ResolverRequestError, Sentence, shown
 from ibi.identifier.limits import MAX_PORT
 from ibi.model.archive_record import ArchiveRecord
 from ibi.model.clock import SECOND
@@ -138,9 +138,13 @@ def read_hosts(hosts: Sequence[str]) -> tuple[str, ...]:
     """Parse the further hosts that an archive's URLs may be on; no patterns, no whole domains."""
     read = tuple(dict.fromkeys(host.strip().lower() for host in hosts))
     if len(read) > MAX_HOSTS:
-        raise ResolverRequestError(f"An archive may have {MAX_HOSTS} further hosts at most.")
+        raise ResolverRequestError(
+            Sentence("An archive may have %(hosts)s further hosts at most.", hosts=MAX_HOSTS)
+        )
     for host in read:
         match = _HOST.fullmatch(host)
         if match is None or not 0 < int(match[1] or "80") <= MAX_PORT:
-            raise ResolverRequestError(f"{shown(host)} is no host, with or without a port.")
+            raise ResolverRequestError(
+                Sentence("%(host)s is no host, with or without a port.", host=shown(host))
+            )
     return read

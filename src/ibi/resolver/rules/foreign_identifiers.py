@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from ibi.errors import ResolverRequestError
+from ibi.errors import ResolverRequestError, Sentence
 from ibi.identifier.limits import MAX_TEXT
 from ibi.wire.percent_encoding import url_mended
 
@@ -28,10 +28,14 @@ class _System(NamedTuple):
 
 
 _SYSTEMS: Final = {
-    "doi": _System(_DOI, "a DOI begins with 10., as /doi/10.1000/182"),
-    "hdl": _System(_HANDLE, "a handle has a prefix and a suffix, as /hdl/20.1000/100"),
-    "ark": _System(_ARK, "an ARK has the number of its authority and a name, as /ark:/12148/x"),
-    "urn": _System(_URN, "a URN has a namespace and a name, as /urn:nbn:de:101:1-201102033592"),
+    "doi": _System(_DOI, Sentence("a DOI begins with 10., as /doi/10.1000/182")),
+    "hdl": _System(_HANDLE, Sentence("a handle has a prefix and a suffix, as /hdl/20.1000/100")),
+    "ark": _System(
+        _ARK, Sentence("an ARK has the number of its authority and a name, as /ark:/12148/x")
+    ),
+    "urn": _System(
+        _URN, Sentence("a URN has a namespace and a name, as /urn:nbn:de:101:1-201102033592")
+    ),
 }
 
 
@@ -51,7 +55,7 @@ def onward(path_and_query: str, gateways: Mapping[str, str]) -> str | None:
     rest = path_and_query[found.end() :].lstrip("/")
     shape, right = _SYSTEMS[name]
     if len(rest) > MAX_TEXT or _CONTROL.search(rest) or shape.match(rest) is None:
-        raise ResolverRequestError(f"This cannot be sent on: {right}.")
+        raise ResolverRequestError(Sentence("This cannot be sent on: %(right)s.", right=right))
     return _base(upstream) + url_mended(rest).replace("#", "%23")
 
 

@@ -66,6 +66,10 @@ class WordSearch:
         self._order_version = -1
         self._order_due = 0.0
 
+    def largest(self) -> list[RegisteredArchive]:
+        """Return the archives that a search asks now, those with the most labels first."""
+        return self._chosen(asyncio.get_running_loop().time())[0]
+
     async def find(self, text: str, charge: Charge) -> WordResults:
         """Return what archives find; `charge` is called with the messages before they are sent."""
         words = normalized(text)

@@ -8,6 +8,7 @@ from typing import Final
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
+from ibi.errors import Sentence
 from ibi.foundation.web.authorization import Authenticator, Authorizer, Policy, TokenLimits
 from ibi.foundation.web.client_address import ClientAddresses, network_of
 from ibi.foundation.web.rate_limit import RateLimit
@@ -37,7 +38,7 @@ def resolver_authorizer(
 
     def check_registration(request: Request) -> None:
         if not is_open:
-            msg = "Registration is not open at this resolver: ask its operator for a key."
+            msg = Sentence("Registration is not open at this resolver: ask its operator for a key.")
             raise HTTPException(HTTPStatus.FORBIDDEN, msg)
         registrations.admit(network(request), _HOUR // REGISTRATIONS_AN_HOUR)
 

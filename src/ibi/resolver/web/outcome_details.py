@@ -1,10 +1,14 @@
-"""What pages tell of an item beyond the decision: its tombstone, and labels that were meant."""
+"""What pages tell beyond a decision: names of archives, tombstones, and labels that were meant."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
 
 from starlette.requests import Request
 
 from ibi.errors import TooManyRequestsError
+from ibi.model.registration import RegisteredArchive
 from ibi.resolver.digests.meant_labels import MeantLabels
 from ibi.resolver.rules.archive_site import site_of
 from ibi.resolver.rules.decision import Gone, NotFound, Unsure
@@ -12,8 +16,11 @@ from ibi.resolver.rules.resolution import Resolution
 from ibi.resolver.search.archive_names import ArchiveNames
 from ibi.resolver.search.tombstones import Tombstones
 from ibi.resolver.web.search_page import SearchLimits
-from ibi.resolver.web.search_views import NamedArchive
+from ibi.resolver.web.search_views import ListedArchive, NamedArchive
 from ibi.resolver.web.views import DeletedItem
+
+MAX_LISTED: Final = 6
+"""Archives on the front page."""
 
 
 class OutcomeDetails:
@@ -25,12 +32,25 @@ class OutcomeDetails:
         tombstones: Tombstones,
         meant: MeantLabels,
         limits: SearchLimits,
+        largest: Callable[[], list[tuple[RegisteredArchive, int]]],
     ) -> None:
-        """Ask archives and digests for details."""
+        """Ask archives and digests; `largest` returns archives with the numbers of their labels."""
+        self._largest = largest
         self.names = names
         self._tombstones = tombstones
         self._meant = meant
         self._limits = limits
+
+    def largest(self) -> tuple[ListedArchive, ...]:
+        """Return the archives with the most labels, for the front page."""
+        return tuple(
+            ListedArchive(
+                archive=NamedArchive.of(archive, self.names.of(archive.id)),
+                labels=labels,
+                is_down=archive.outage is not None,
+            )
+            for archive, labels in self._largest()[:MAX_LISTED]
+        )
 
     async def deleted(self, resolution: Resolution, request: Request) -> DeletedItem | None:
         """Return what an archive says of a deleted item; None if none was, or says nothing."""

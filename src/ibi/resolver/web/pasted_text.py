@@ -104,8 +104,9 @@ def _unreadable(text: str, given: str, fault: ReadingError, now: Instant) -> Pas
     kind = Kind.WEB_ADDRESS if is_web_address(given) else Kind.UNKNOWN
     suggestions = dict.fromkeys((*fault.suggestions, *islice(_inside(given, now), _MAX_GUESSES)))
     # For a Web address only the labels in it matter, not why it is no label itself.
-    reason = "" if kind is Kind.WEB_ADDRESS and not isinstance(fault, PersistentUrlError) else fault
-    return PastedText(text, kind, suggestions=tuple(suggestions)[:_MAX_GUESSES], fault=str(reason))
+    is_told = kind is not Kind.WEB_ADDRESS or isinstance(fault, PersistentUrlError)
+    reason = fault.message() if is_told else ""
+    return PastedText(text, kind, suggestions=tuple(suggestions)[:_MAX_GUESSES], fault=reason)
 
 
 def _inside(text: str, now: Instant) -> Iterator[str]:
@@ -138,7 +139,7 @@ def _of_another_system(text: str, given: str) -> PastedText | None:
     try:
         onward(address, {system: _UPSTREAM})
     except ResolverRequestError as fault:
-        return PastedText(text, Kind.UNKNOWN, system=system, fault=str(fault))
+        return PastedText(text, Kind.UNKNOWN, system=system, fault=fault.message())
     return PastedText(text, Kind.GATEWAY, address=address, system=system)
 
 

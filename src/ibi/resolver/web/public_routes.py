@@ -144,7 +144,9 @@ class ResolverPublicRoutes:
         """Show the front page, and what a pasted text is."""
         text = request.query_params.get("q", "")
         pasted = what_is(text[:LONGEST_URL], self._now()) if text.strip() else None
-        view = ResolverHomeView(archives=counted(self._registry.all()), pasted=pasted)
+        view = ResolverHomeView(
+            archives=counted(self._registry.all()), listed=self._details.largest(), pasted=pasted
+        )
         return page_response(self._pages.home(view, preference_in(request), target_of(request)))
 
     async def archives(self, request: Request) -> Response:
@@ -153,7 +155,9 @@ class ResolverPublicRoutes:
         known = tuple(
             archive for archive in self._registry.all() if archive.state is not ArchiveState.PENDING
         )
-        view = ArchivesView(archives=known, now=self._clock.wall(), open_conflicts=count)
+        names = {each.id: self._details.names.of(each.id) for each in known}
+        now = self._clock.wall()
+        view = ArchivesView(archives=known, now=now, open_conflicts=count, names=names)
         return page_response(self._pages.archives(view, preference_in(request), target_of(request)))
 
     async def imprint(self, request: Request) -> Response:
@@ -230,12 +234,7 @@ class ResolverPublicRoutes:
 
     def problem(self, problem: Problem, request: Request) -> Response:
         """Show an error as a page."""
-        view = ProblemView(
-            status=problem.status,
-            title=problem.title,
-            detail=problem.detail,
-            retry_after=problem.retry_after,
-        )
+        view = ProblemView.of(problem)
         page = self._pages.problem(view, preference_in(request), target_of(request))
         return page_response(page, problem.status)
 

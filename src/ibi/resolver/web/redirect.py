@@ -11,7 +11,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from ibi.errors import RequestError
+from ibi.errors import RequestError, Sentence
 from ibi.foundation.pages.language import preference_of
 from ibi.foundation.web.client_address import ClientAddresses, network_of
 from ibi.foundation.web.header_values import link, uri
@@ -117,7 +117,7 @@ class RedirectEndpoint:
         disclosed = self._clients.disclosed(addresses)
         to_holder = self._clients.disclosed_to_holder(addresses)
         if len(encode(question.request(to_holder))) > MAX_REQUEST:
-            msg = "The path is longer than archives take: shorten it."
+            msg = Sentence("The path is longer than archives take: shorten it.")
             raise HTTPException(HTTPStatus.REQUEST_URI_TOO_LONG, msg)
         return await self._resolving.resolve(
             question,
@@ -144,7 +144,10 @@ def wanted_of(request: Request, base: str, now: Instant) -> PersistentUrl:
     """Parse the persistent URL of a request."""
     text = target_of(request)
     if len(text) > LONGEST_URL:
-        msg = f"The address is longer than {LONGEST_URL} characters: shorten its path or query."
+        msg = Sentence(
+            "The address is longer than %(url)s characters: shorten its path or query.",
+            url=LONGEST_URL,
+        )
         raise HTTPException(HTTPStatus.REQUEST_URI_TOO_LONG, msg)
     return PersistentUrl.parse(base + _without_form(text), now=now)
 
@@ -173,7 +176,7 @@ def question_of(request: Request) -> tuple[PersistentUrl, Question]:
     """Parse the question in the parameters of an API request."""
     text = request.query_params.get("url", "")
     if not text:
-        raise RequestError("The parameter url is missing: a label, or a persistent URL.")
+        raise RequestError(Sentence("The parameter url is missing: a label, or a persistent URL."))
     wanted = PersistentUrl.parse(text[:LONGEST_URL])
     preference = preference_of(
         request.headers.get("accept-language", ""), request.query_params.get("language", "")

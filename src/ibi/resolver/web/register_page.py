@@ -21,7 +21,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from ibi.errors import IbiError, ProofError, RequestError, StorageError, TooManyRequestsError
+from ibi.errors import (
+    IbiError,
+    ProofError,
+    RequestError,
+    Sentence,
+    StorageError,
+    TooManyRequestsError,
+)
 from ibi.foundation.pages.language import preference_of
 from ibi.foundation.pages.links import LANGUAGE, REGISTER
 from ibi.foundation.pages.response import page_response
@@ -151,15 +158,17 @@ class RegisterPage:
 async def _fields_of(request: Request) -> dict[str, str]:
     """Return the fields of a form that was sent from this page."""
     if request.headers.get("sec-fetch-site") == "cross-site":
-        msg = "Another site had this form sent: open the page here, and fill it in."
+        msg = Sentence("Another site had this form sent: open the page here, and fill it in.")
         raise HTTPException(HTTPStatus.FORBIDDEN, msg)
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != _FORM:
-        raise HTTPException(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"Expected {_FORM}.")
+        raise HTTPException(
+            HTTPStatus.UNSUPPORTED_MEDIA_TYPE, Sentence("Expected %(form)s.", form=_FORM)
+        )
     text = (await body_of(request, LARGEST_FORM)).decode("utf-8", "replace")
     try:
         return dict(parse_qsl(text, keep_blank_values=True, max_num_fields=_MAX_FIELDS))
     except ValueError:
-        msg = f"The form has more than {_MAX_FIELDS} fields."
+        msg = Sentence("The form has more than %(fields)s fields.", fields=_MAX_FIELDS)
         raise RequestError(msg) from None
 
 
@@ -170,12 +179,7 @@ def _problem_parts(
     if error is None:
         return None, good, {}
     problem, headers = problem_of(error)
-    fault = ProblemView(
-        status=problem.status,
-        title=problem.title,
-        detail=problem.detail,
-        retry_after=problem.retry_after,
-    )
+    fault = ProblemView.of(problem)
     return fault, problem.status, headers
 
 

@@ -10,7 +10,7 @@ from typing import BinaryIO
 
 from starlette.responses import Response
 
-from ibi.errors import MailError, ResolverRequestError, shown
+from ibi.errors import MailError, ResolverRequestError, Sentence, shown
 from ibi.foundation.web.json_response import json_answer
 from ibi.foundation.web.operations import AuthorizedRequest
 from ibi.identifier.label import Label, parse
@@ -40,7 +40,9 @@ class OpenRegistration:
         # Refused before the proof, which would be in vain.
         known = self._registry.find_service(service)
         if known is not None and known.confirmed:
-            msg = f"The archive {shown(known.id)} is registered already: ask the operator."
+            msg = Sentence(
+                "The archive %(id)s is registered already: ask the operator.", id=shown(known.id)
+            )
             raise ResolverRequestError(msg)
         return await self._proof.begin(service, administrator)
 

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from ibi.errors import RequestError
+from ibi.errors import RequestError, Sentence
 from ibi.foundation.pages.links import SEARCH
 from ibi.foundation.web.client_address import ClientAddresses, network_of
 from ibi.foundation.web.json_response import json_answer
@@ -141,7 +141,7 @@ class SearchPage:
         """Answer with what archives find by words."""
         text = request.query_params.get("q", "")[:LONGEST_URL]
         if not text.strip():
-            raise RequestError("The parameter q is missing: the words to search for.")
+            raise RequestError(Sentence("The parameter q is missing: the words to search for."))
         return json_answer(self._answer(await self._find(request, text)))
 
     async def _find(self, request: Request, text: str) -> WordResults:

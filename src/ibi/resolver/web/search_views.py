@@ -33,6 +33,16 @@ class NamedArchive:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ListedArchive:
+    """An archive in the list on the front page."""
+
+    archive: NamedArchive
+    labels: int
+    """The number of labels in its digest; 0 if it publishes none."""
+    is_down: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SearchedArchive:
     """The items that one archive found."""
 

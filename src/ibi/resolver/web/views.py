@@ -28,7 +28,7 @@ from ibi.resolver.web.explanation import (
     Explanation,
 )
 from ibi.resolver.web.pasted_text import PastedText
-from ibi.resolver.web.search_views import NamedArchive
+from ibi.resolver.web.search_views import ListedArchive, NamedArchive
 from ibi.wire.requests import DEFAULT_SERVICE
 
 
@@ -119,9 +119,8 @@ class KeyView:
 EXAMPLES: Final = (
     "8JMKD3MGP7W/3EPGUE5",
     "sid.inpe.br/mtc-m19/2013/09.04.12.27.57",
-    "LK47B6W/362SFKH!",
 )
-"""Examples of the two forms of a label, and one with a modifier."""
+"""Examples of the two forms of a label."""
 
 
 def counted(archives: Iterable[RegisteredArchive]) -> Mapping[ArchiveState, int]:
@@ -135,6 +134,8 @@ class ResolverHomeView:
 
     archives: Mapping[ArchiveState, int] = field(default_factory=dict)
     """The number of archives by state."""
+    listed: tuple[ListedArchive, ...] = ()
+    """The archives with the most labels."""
     pasted: PastedText | None = None
     examples: tuple[str, ...] = EXAMPLES
 
@@ -157,6 +158,8 @@ class ArchivesView:
     now: int
     """Nanoseconds of POSIX time."""
     open_conflicts: int = 0
+    names: Mapping[str, str] = field(default_factory=dict)
+    """The names that archives give themselves, by id."""
 
 
 class OutcomeText(NamedTuple):

@@ -116,7 +116,13 @@ def build_endpoints(
         InclusionEndpoint(service, settings.service_label, base.clients),
         ChangesApi(base.registry, digests.notices.take, base.clients, budget),
         searches.words,
-        OutcomeDetails(searches.names, searches.tombstones, MeantLabels(digests.locations), limits),
+        OutcomeDetails(
+            searches.names,
+            searches.tombstones,
+            MeantLabels(digests.locations),
+            limits,
+            lambda: [(each, digests.locations.count(each.id)) for each in searches.words.largest()],
+        ),
         limits,
     )
 
