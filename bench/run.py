@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from bench.archive import copies, delivery, large_deposit
+from bench.archive import copies, delivery, large_deposit, search_index
 from bench.archive import requests as archive_requests
+from bench.archive import search as archive_search
 from bench.federation import scale, soak
 from bench.labels import formats as labels
 from bench.labels import lengths as label_lengths
@@ -31,6 +32,9 @@ SECTIONS = {
     "Archive: ten thousand and ten million items, on PostgreSQL": (
         archive_requests.ten_million_on_postgresql
     ),
+    "Search: ten thousand and a million items, on SQLite": archive_search.on_sqlite,
+    "Search: ten thousand and a million items, on PostgreSQL": archive_search.on_postgresql,
+    "Search: deposits with the index, against without": search_index.deposits,
     "Archive: a large deposit, and the memory it takes": large_deposit.ten_gigabytes,
     "Copies: small items on a disk, against cp": copies.small_items_on_disk,
     "Copies: a hundred thousand small items in memory": copies.small_items_in_memory,

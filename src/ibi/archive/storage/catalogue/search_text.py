@@ -1,7 +1,7 @@
 """Terms of items in an index for full text: FTS5 of SQLite, tsvector of PostgreSQL.
 
 Both store the terms that they are given, and divide, fold and stem nothing. Terms have letters,
-digits and the signs `=` and `~` only, so that none can be taken for a part of a query.
+digits and the signs `=`, `~` and `^` only, so that none can be taken for a part of a query.
 """
 
 from __future__ import annotations
@@ -110,7 +110,14 @@ class Fts5:
 
 
 class Tsvector:
-    """A tsvector, whose terms of the title have the weight A."""
+    """A tsvector, in which the terms of the title stand a second time, behind a sign.
+
+    Weights would do, but the index knows none: each hit of a common word would be read to see
+    whether it is in the title.
+    """
+
+    _TITLE: Final = "^"
+    """The first character of a term of the title."""
 
     _LAST: Final = 16_383
     """The greatest position, for terms whose place in a text does not matter."""
@@ -131,14 +138,15 @@ class Tsvector:
 
     def _terms(self, document: SearchDocument) -> Iterator[str]:
         place = 1
-        for weight, runs in (("A", document.title), ("", document.body)):
+        for signs, runs in ((("", self._TITLE), document.title), (("",), document.body)):
             for run in runs:
                 for word in run:
-                    yield f"'{word}':{min(place, self._LAST)}{weight}"
+                    yield from (f"'{sign}{word}':{min(place, self._LAST)}" for sign in signs)
                     place += 1
                 place += self._GAP
-        yield from (f"'{stem}':{self._LAST}A" for stem in document.title_stems)
-        yield from (f"'{term}':{self._LAST}" for term in (*document.body_stems, *document.marks))
+        stems = dict.fromkeys((*document.title_stems, *document.body_stems))
+        in_title = (f"{self._TITLE}{stem}" for stem in document.title_stems)
+        yield from (f"'{term}':{self._LAST}" for term in (*stems, *in_title, *document.marks))
 
     def remove(self, execute: Execute, item: int) -> None:
         """Remove the terms of an item, if there are any."""
@@ -154,23 +162,23 @@ class Tsvector:
 
     def _clause(self, clause: Clause, *, only_title: bool) -> str:
         in_title = only_title and not (clause.is_filter or clause.is_excluded)
-        matches = " | ".join(
-            self._match(each, "A" if in_title else "") for each in clause.alternatives
-        )
+        sign = self._TITLE if in_title else ""
+        matches = " | ".join(self._match(each, sign) for each in clause.alternatives)
         return f"{'!' if clause.is_excluded else ''}({matches})"
 
     @staticmethod
-    def _match(match: Match, weight: str) -> str:
-        *first, last = match.terms
-        suffix = f":{weight}" if weight else ""
-        last_suffix = f":*{weight}" if match.is_prefix else suffix
-        terms = [*(f"'{term}'{suffix}" for term in first), f"'{last}'{last_suffix}"]
-        return f"({' <-> '.join(terms)})"
+    def _match(match: Match, sign: str) -> str:
+        terms = " <-> ".join(f"'{sign}{term}'" for term in match.terms)
+        return f"({terms}{':*' if match.is_prefix else ''})"
 
     def select(self, direction: str, side: str) -> str:
         """Return the statement for items of a query, $1, on a side of the item $2: at most $3."""
+        # Sorted and cut before other columns are read, and these one by one: the planner would
+        # rather read a whole table of a million rows than find two thousand of them.
         return (
-            f"SELECT {_COLUMNS} FROM {self._table} t JOIN archive_search s "  # noqa: S608
-            "ON s.item = t.item WHERE t.terms @@ CAST($1::text AS tsquery) "
-            f"AND t.item {side} $2 ORDER BY t.item {direction} LIMIT $3"
+            f"SELECT {_COLUMNS} FROM (SELECT item FROM {self._table} "  # noqa: S608  # ours
+            f"WHERE terms @@ CAST($1::text AS tsquery) AND item {side} $2 "
+            f"ORDER BY item {direction} LIMIT $3) t CROSS JOIN LATERAL "
+            "(SELECT item, heading, facets FROM archive_search WHERE item = t.item LIMIT 1) s "
+            f"ORDER BY s.item {direction}"
         )
