@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import struct
 import zlib
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
@@ -242,3 +243,44 @@ def test_the_publisher_stands_in_for_records_that_name_none(tmp_path: Path) -> N
         assert "publishers" not in record
         shown = archive.get(f"/col/{bare['metadata']['rep']}/doc/metadata", Accept=HTML)
         assert "Example Press" in shown.body.decode()
+
+
+def tags(page: str) -> dict[str, str]:
+    """Return what the head of a page says to engines and to other sites."""
+    head = page.partition("</head>")[0]
+    found = dict(re.findall(r'<meta (?:name|property)="([^"]+)" content="([^"]*)">', head))
+    return found | dict(re.findall(r'<link rel="(canonical)" href="([^"]+)">', head))
+
+
+def test_pages_say_what_they_are_to_engines_and_to_other_sites(tmp_path: Path) -> None:
+    archive = ArchiveServer(tmp_path)
+    (archive.data / "logo.png").write_bytes(png())
+    archive.set(name='A "good" archive', logo="logo.png")
+    with archive:
+        item = archive.deposit(
+            {"a.png": png()},
+            metadata={"titles": ["A <b>"], "descriptions": ['What "it" is']},
+        )
+        limited = archive.deposit({"a.png": png()}, readers=["10.0.0.0/8"])
+        year = datetime.now(UTC).year
+        for path in ("/", "/search?q=a%26b", "/browse", f"/statistics?year={year}", "/statistics"):
+            sep = "&" if "?" in path else "?"
+            found = tags(archive.get(f"{path}{sep}lang=pt", Accept=HTML).body.decode())
+            assert found["canonical"] == found["og:url"] == f"{archive.address}{path}"
+            assert found["og:title"]
+            assert found["description"] == found["og:description"] != ""
+            assert found["og:site_name"] == "A &#34;good&#34; archive"
+            assert found["og:locale"] == "pt_BR"
+            assert found["og:image"].startswith(f"{archive.address}/static/logo?v=")
+        page = f"/col/{item['metadata']['rep']}/doc/metadata"
+        found = tags(archive.get(page, Accept=HTML).body.decode())
+        assert found["canonical"] == f"{archive.address}{page}"
+        assert found["og:title"] == "A &lt;b&gt;"
+        assert found["og:url"] == item["persistent_url"]
+        assert found["description"] == "What &#34;it&#34; is"
+        assert found["og:image"] == f"{archive.address}/col/{item['rep']}/doc/a.png"
+        page = f"/col/{limited['metadata']['rep']}/doc/metadata"
+        assert "og:image" not in tags(archive.get(page, Accept=HTML).body.decode())
+        missing = tags(archive.get("/nothing", Accept=HTML).body.decode())
+        assert "canonical" not in missing
+        assert missing["robots"] == "noindex"
