@@ -27,7 +27,8 @@ _FLAGS: Final = (
 )
 _READ, _WRITE = 3, 4
 """The descriptors at which Chromium listens and speaks."""
-_DIALOG: Final = "Page.javascriptDialogOpening"
+DIALOG: Final = "Page.javascriptDialogOpening"
+"""The event of a page that opens a dialog."""
 
 
 class Chromium:
@@ -121,7 +122,7 @@ class Page:
         answer = self._ask("Page.navigate", url=url)
         if "errorText" in answer:
             return False
-        is_shown, is_dialog = self._is("Page.loadEventFired"), self._is(_DIALOG)
+        is_shown, is_dialog = self._is("Page.loadEventFired"), self._is(DIALOG)
         return self._browser.wait_for(lambda event: is_shown(event) or is_dialog(event), seconds)
 
     def _is(self, method: str) -> Callable[[dict[str, Any]], bool]:
@@ -132,7 +133,7 @@ class Page:
     @property
     def dialogs(self) -> int:
         """How many dialogs it opened since it went where it is; all are closed."""
-        is_dialog = self._is(_DIALOG)
+        is_dialog = self._is(DIALOG)
         count = sum(1 for event in self._browser.events if is_dialog(event))
         for _ in range(count):
             self._ask("Page.handleJavaScriptDialog", accept=True)
