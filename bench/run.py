@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from bench.archive import copies, delivery, large_deposit, search_index
+from bench.archive import copies, delivery, item_pages, large_deposit, search_index
 from bench.archive import requests as archive_requests
 from bench.archive import search as archive_search
 from bench.federation import scale, soak
@@ -40,6 +40,7 @@ SECTIONS = {
     "Copies: a hundred thousand small items in memory": copies.small_items_in_memory,
     "Copies: a large item, and what it consists of": copies.large_item,
     "Delivery: files, against nginx": delivery.against_nginx,
+    "Pages: items with many files and editions, and a crowd of readers": item_pages.pages_of_items,
     "Resolution: warm, against nginx": warm.against_nginx,
     "Resolution: cold, among many archives": cold.among_many,
     "Federation: 100,000 archives and a thousand million items, by statistics": (

@@ -58,6 +58,10 @@ class History(Protocol):
         """
         ...
 
+    def last(self) -> int:
+        """Return the number of the newest line, quickly; 0 if there is none."""
+        ...
+
     def acts(self, choice: HistoryChoice = WHOLE) -> dict[str, int]:
         """Return the number of lines of each act, by its name."""
         ...

@@ -123,7 +123,7 @@ class PublicRoutes:
         self._manifests = ManifestEndpoint(archive, readers)
         self._items = archive.catalogue.items
         self._usage = usage
-        self._item_page = ItemEndpoint(archive, pages, usage)
+        self._item_page = ItemEndpoint(archive, pages, usage, urls)
         self._is_quick = archive.catalogue.quick
         self._service_paths = {f"/{label.spelling}".encode() for label in urls.identity.service}
 
@@ -143,6 +143,8 @@ class PublicRoutes:
 
     async def file(self, request: Request) -> Response:
         """Deliver a file of an item, the page that describes one, or a manifest."""
+        if page := await self._item_page.cached(request):
+            return page
         found = divided(request.scope["raw_path"], b"/col/")
         if found is not None and found[1] == MANIFEST:
             return await self._manifests.answer(await self._held(found[0]), request)
@@ -253,10 +255,10 @@ class PublicRoutes:
 
     async def _metadata(self, label: Label, request: Request) -> Response:
         """Show metadata: as a page, or by `choice` in a format."""
-        look = await self._look(lambda: self._archive.get_described(label))
         choice = request.query_params.get("choice", "")
         if not choice:
-            return await self._item_page.answer(look, request)
+            return await self._item_page.answer(label, request)
+        look = await self._look(lambda: self._archive.get_described(label))
         written = FORMATS.get(choice.lower())
         if written is None:
             raise no_format(choice)

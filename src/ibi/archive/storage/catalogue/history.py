@@ -21,6 +21,7 @@ class SqlHistory:
     def __init__(self, handle: SqlHandle) -> None:
         self._write = handle.write
         self._survey = handle.survey
+        self._read = handle.read
 
     def entries(
         self, after: int, limit: int, choice: HistoryChoice = WHOLE, *, newest_first: bool = False
@@ -39,6 +40,11 @@ class SqlHistory:
         last = f"ORDER BY number {order} LIMIT ${len(values) + 1}"
         rows = self._survey(f"{_HISTORY} {where} {last}", *values, limit)
         return [HistoryEntry(*row) for row in rows]
+
+    def last(self) -> int:
+        """Return the number of the newest line; 0 if there is none."""
+        [(number,)] = self._read("SELECT COALESCE(max(number), 0) FROM archive_history")
+        return int(number)
 
     def acts(self, choice: HistoryChoice = WHOLE) -> dict[str, int]:
         """Return the number of lines of each act, by its name."""

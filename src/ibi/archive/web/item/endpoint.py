@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Final
+from typing import Final, TypeVar
 
 from starlette.requests import Request
 from starlette.responses import Response
 
-from ibi.archive.archive import Archive, ItemWithMetadata
-from ibi.archive.web.item.context import ItemContext, ItemContexts
+from ibi.archive.archive import Archive
+from ibi.archive.web.item.context import ItemContexts
+from ibi.archive.web.item.page_cache import PageCache, page_key
 from ibi.archive.web.item.previews import Previews
 from ibi.archive.web.item_pages import ItemPages
+from ibi.archive.web.urls import ArchiveUrls
 from ibi.archive.web.usage_recorder import UsageRecorder
-from ibi.model.item import File
+from ibi.identifier.label import Label
+from ibi.model.item import State
+
+T = TypeVar("T")
 
 PREVIEW: Final = "preview"
 """The pair of a query that names the file to be shown."""
@@ -23,26 +29,54 @@ PREVIEW: Final = "preview"
 class ItemEndpoint:
     """Answers with the pages of items."""
 
-    def __init__(self, archive: Archive, pages: ItemPages, usage: UsageRecorder) -> None:
+    def __init__(
+        self, archive: Archive, pages: ItemPages, usage: UsageRecorder, urls: ArchiveUrls
+    ) -> None:
         """Show the items of an archive."""
+        self._archive = archive
         self._usage = usage
         self._contexts = ItemContexts(archive)
         self._previews = Previews(archive.catalogue.items, archive.store)
         self._pages = pages
+        self._history = archive.catalogue.history
+        self._clock = archive.clock
+        self._urls = urls
         self._is_quick = archive.catalogue.quick
+        self._cache = PageCache()
 
-    async def answer(self, look: ItemWithMetadata, request: Request) -> Response:
-        """Answer with the page of an item and its metadata."""
+    async def cached(self, request: Request) -> Response | None:
+        """Return a page that was made before and is current."""
+        key = page_key(request, self._urls.persistent_base)
+        if request.method != "GET" or key not in self._cache:
+            return None
+        found = self._cache.get(key, await self._newest(), self._clock.wall())
+        if found is None:
+            return None
+        item, response = found
+        self._usage.view(item, request)
+        return response
+
+    async def answer(self, label: Label, request: Request) -> Response:
+        """Answer with the page of an item and its metadata; `label` is that of its metadata."""
+        newest, now = await self._newest(), self._clock.wall()
+        look = await self._run(lambda: self._archive.get_described(label))
         wanted = request.query_params.get(PREVIEW, "")
-        if self._is_quick:
-            context, file = self._read(look, wanted)
-        else:
-            context, file = await asyncio.to_thread(self._read, look, wanted)
+        context = await self._run(lambda: self._contexts.read(look))
+        file = await self._run(lambda: self._previews.chosen(look, wanted))
         if file is not None:
             preview = await self._previews.made(look.item, file)
             context = replace(context, preview=preview)
         self._usage.view(look.held.id, request)
-        return await self._pages.item(look, context, request)
+        response = await self._pages.item(look, context, request)
+        metadata = look.metadata.item if look.metadata else None
+        if request.method == "GET" and metadata and metadata.state is not State.DELETED:
+            key = page_key(request, self._urls.persistent_base)
+            self._cache.put(key, look.held.id, newest, now, response)
+        return response
 
-    def _read(self, look: ItemWithMetadata, wanted: str) -> tuple[ItemContext, File | None]:
-        return self._contexts.read(look), self._previews.chosen(look, wanted)
+    async def _newest(self) -> int:
+        """Return the number of the newest line of the history."""
+        return await self._run(self._history.last)
+
+    async def _run(self, read: Callable[[], T]) -> T:
+        return read() if self._is_quick else await asyncio.to_thread(read)
