@@ -981,7 +981,7 @@ COMMANDS = [
     *("deposit", "adopt", "revise", "list", "show", "files", "describe"),
     *("edition", "translation", "delete", "link", "unlink", "links", "reserve", "reserved"),
     *("move-store", "tasks", "audit", "copy", "copies", "drop", "transfer", "transfers"),
-    *("export", "key", "import", "cite"),
+    *("export", "key", "import", "cite", "collection"),
     *("stats", "history", "token", "token add", "token list", "token remove", "readers"),
 ]
 

@@ -20,7 +20,10 @@ from ibi.resolver.rules.label_plausibility import (
 from tests.support.values.resolutions import FIRST, SECOND, evidence, has, has_not, silent
 
 NOW = Instant(1_384_689_600)  # 2013-11-17T12:00:00Z
-NAME = "strange.example/house/2013/11.17.11.00"
+NAME = "strange.example/house/2013/11.16.11.00"
+RECENT = "strange.example/house/2013/11.17.11.00"
+READ = NOW.seconds
+MADE = parse(NAME).instant.seconds
 TODAY = "strange.example/house/2013/11.18.11.59.59"
 TOMORROW = "strange.example/house/2013/11.18.12.00.01"
 IBIP = "8JMKD3MGP7W/3EPGUE5"
@@ -31,36 +34,40 @@ SILENT = evidence(has_not(FIRST), silent(SECOND))
 
 
 def judged(
-    text: str, heard: Evidence, hosts: tuple[str, ...] = (), *, digests: bool = True
+    text: str, heard: Evidence, hosts: tuple[str, ...] = (), digest_read: int = NOW.seconds
 ) -> Impossibility | None:
     label = parse(text)
-    return impossibility(label, heard, NOW, hosts.__contains__, lambda _: digests)
+    return impossibility(label, heard, NOW, hosts.__contains__, lambda _: digest_read)
 
 
 @pytest.mark.parametrize(
-    ("text", "hosts", "digests", "expected"),
+    ("text", "hosts", "digest_read", "expected"),
     [
-        (NAME, (), True, HOST),
-        (IBIP, (), True, HOST),
+        (NAME, (), READ, HOST),
+        (IBIP, (), READ, HOST),
         # An archive is, or was, at that host.
-        (NAME, ("house.strange.example",), True, None),
-        (IBIP, (ADDRESS,), True, None),
-        (NAME, ("strange.example",), True, HOST),
+        (NAME, ("house.strange.example",), READ, None),
+        (IBIP, (ADDRESS,), READ, None),
+        (NAME, ("strange.example",), READ, HOST),
         # A silent archive that publishes no digest may have adopted any label.
-        (NAME, (), False, None),
+        (NAME, (), 0, None),
+        # One whose digest was read before the label was made may have given it out.
+        (NAME, (), MADE + CLOCK_TOLERANCE, HOST),
+        (NAME, (), MADE + CLOCK_TOLERANCE - 1, None),
+        (RECENT, (), READ, None),
         # A day of tolerance for clocks; whatever the archives publish.
-        (TODAY, ("house.strange.example",), True, None),
-        (TOMORROW, ("house.strange.example",), True, FUTURE),
-        (TOMORROW, (), False, FUTURE),
+        (TODAY, ("house.strange.example",), READ, None),
+        (TOMORROW, ("house.strange.example",), READ, FUTURE),
+        (TOMORROW, (), 0, FUTURE),
     ],
 )
 def test_a_label_is_impossible_by_its_date_or_its_host(
     text: str,
     hosts: tuple[str, ...],
-    digests: bool,  # noqa: FBT001  # a column of the table
+    digest_read: int,
     expected: Impossibility | None,
 ) -> None:
-    assert judged(text, SILENT, hosts, digests=digests) is expected
+    assert judged(text, SILENT, hosts, digest_read) is expected
 
 
 def test_the_origin_of_a_legacy_label_proves_nothing() -> None:
@@ -95,7 +102,7 @@ def test_the_tolerance_is_a_day() -> None:
     label = parse("strange.example/house/2013/11.18.12.00")
     seconds = label.instant.seconds - CLOCK_TOLERANCE
     for now, expected in ((seconds, None), (seconds - 1, FUTURE)):
-        found = impossibility(label, SILENT, Instant(now), lambda _: True, lambda _: True)
+        found = impossibility(label, SILENT, Instant(now), lambda _: True, lambda _: 0)
         assert found is expected
 
 

@@ -113,10 +113,10 @@ class Locations:
         """Return how much of an archive's digest is stored."""
         return self._digests.get(archive)
 
-    def is_whole(self, archive: str) -> bool:
-        """Return whether the digest of an archive was read to its end, however long ago."""
+    def digest_read(self, archive: str) -> int:
+        """Return when an archive's digest was last read to its end, in POSIX seconds; or 0."""
         digest = self._digests.get(archive)
-        return archive in self._pins if digest is None else digest.whole
+        return digest.confirmed // SECOND if digest is not None and digest.whole else 0
 
     def count(self, archive: str) -> int:
         """Return how many names the digest of an archive lists; 0 if there is none."""

@@ -7,7 +7,8 @@ labels are not found although an archive is silent:
 - A label whose date has not come yet. Labels are made of the time at which they are given out.
 - A label of a host at which this resolver never knew an archive. An archive may adopt labels of
   other hosts, and receive items from other archives; but then its digest lists them. So this holds
-  only if the digest of each silent archive was read to its end, and none lists the label.
+  only if the digest of each silent archive was read to its end after the label was made, and none
+  lists the label.
 
 Neither holds if anything speaks for the item: a recorded owner, a digest that lists it, an archive
 that has it or had it, or a record that cannot be read.
@@ -43,12 +44,12 @@ def impossibility(
     evidence: Evidence,
     now: Instant,
     knows_host: Callable[[str], bool],
-    has_digest: Callable[[str], bool],
+    digest_read: Callable[[str], int],
 ) -> Impossibility | None:
     """Return why no archive can have a label; None if a silent archive may have it.
 
-    `knows_host` returns whether an archive is or was at a host or IP address, `has_digest` whether
-    the digest of an archive was read to its end.
+    `knows_host` returns whether an archive is or was at a host or IP address, `digest_read` when
+    the digest of an archive was last read to its end, in seconds of POSIX time; 0 if never.
     """
     if _is_evident(evidence):
         return None
@@ -57,7 +58,8 @@ def impossibility(
     host = _host_of(label)
     if not host or evidence.homes or knows_host(host):
         return None
-    are_read = all(has_digest(silence.archive) for silence in evidence.silences)
+    made = label.instant.seconds + CLOCK_TOLERANCE
+    are_read = all(made <= digest_read(silence.archive) for silence in evidence.silences)
     return Impossibility.UNKNOWN_HOST if are_read else None
 
 

@@ -23,5 +23,5 @@ class Plausibility:
     def impossibility(self, label: Label, evidence: Evidence) -> Impossibility | None:
         """Return why no archive can have a label; None if a silent archive may have it."""
         now = Instant(self._clock.wall() // SECOND)
-        knows_host, is_whole = self._registry.knows_host, self._locations.is_whole
-        return impossibility(label, evidence, now, knows_host, is_whole)
+        knows_host, digest_read = self._registry.knows_host, self._locations.digest_read
+        return impossibility(label, evidence, now, knows_host, digest_read)

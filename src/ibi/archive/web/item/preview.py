@@ -8,7 +8,7 @@ nor is PDF: the viewers of browsers run the scripts of a PDF, and some open dial
 
 from __future__ import annotations
 
-import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
@@ -22,15 +22,20 @@ PreviewKind: TypeAlias = Literal["image", "audio", "video", "text", "markdown", 
 MAX_IMAGE: Final = 10_000_000
 """Bytes of the largest image that a page shows."""
 
-_TYPES: Final[tuple[tuple[re.Pattern[str], PreviewKind], ...]] = (
-    (re.compile(r"image/(avif|bmp|gif|jpeg|png|svg\+xml|vnd\.microsoft\.icon|webp)"), "image"),
-    (re.compile(r"audio/(aac|flac|mp4|mpeg|ogg|wav|webm)"), "audio"),
-    (re.compile(r"video/(mp4|ogg|webm)"), "video"),
-    (re.compile(r"text/(csv|tab-separated-values)"), "table"),
-    (re.compile(r"text/markdown"), "markdown"),
-    (re.compile(r"text/(?!html|rtf)[a-z0-9.+-]+"), "text"),
-    (re.compile(r"application/((geo\+|ld\+)?json|(rdf\+)?xml|x-tex|yaml|toml)"), "text"),
-)
+_IMAGES: Final = "avif bmp gif jpeg png svg+xml vnd.microsoft.icon webp"
+_SOUNDS: Final = "aac flac mp4 mpeg ogg wav webm"
+_TEXTS: Final = "geo+json ld+json json rdf+xml xml x-tex yaml toml"
+_KINDS: Final[Mapping[str, PreviewKind]] = {
+    **{f"image/{name}": "image" for name in _IMAGES.split()},
+    **{f"audio/{name}": "audio" for name in _SOUNDS.split()},
+    **{f"video/{name}": "video" for name in ("mp4", "ogg", "webm")},
+    **{f"application/{name}": "text" for name in _TEXTS.split()},
+    "text/csv": "table",
+    "text/tab-separated-values": "table",
+    "text/markdown": "markdown",
+}
+_NOT_PLAIN: Final = frozenset({"text/html", "text/rtf"})
+"""Texts that mean little as they are written."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,5 +59,10 @@ def preview_kind(file: File) -> PreviewKind | None:
     if not file.size:
         return None
     media_type = bare(media_type_of(file.path, file.media_type))
-    kind = next((kind for pattern, kind in _TYPES if pattern.fullmatch(media_type)), None)
+    kind = _kind_of(media_type)
     return None if kind == "image" and file.size > MAX_IMAGE else kind
+
+
+def _kind_of(media_type: str) -> PreviewKind | None:
+    is_plain = media_type.startswith("text/") and media_type not in _NOT_PLAIN
+    return _KINDS.get(media_type) or ("text" if is_plain else None)
