@@ -1,7 +1,7 @@
 // Scores pages by Lighthouse: reads URLs (JSON) from standard input, and writes scores (JSON).
-import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
+import { json } from "node:stream/consumers";
 
 const load = createRequire(join(process.argv[2], "package.json"));
 const lighthouse = (await import(load.resolve("lighthouse"))).default;
@@ -13,7 +13,7 @@ const chrome = await launch({
   chromeFlags: ["--headless", "--no-sandbox", "--disable-dev-shm-usage"],
 });
 try {
-  for (const url of JSON.parse(readFileSync(0, "utf-8"))) {
+  for (const url of await json(process.stdin)) {
     const { lhr } = await lighthouse(url, { port: chrome.port, logLevel: "error" });
     scores[url] = {};
     for (const [name, category] of Object.entries(lhr.categories)) {

@@ -1,13 +1,13 @@
 // Judges pages by pa11y: reads visits (JSON) from standard input, and writes findings (JSON).
-import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
+import { json } from "node:stream/consumers";
 
 const load = createRequire(join(process.argv[2], "package.json"));
 const pa11y = (await import(load.resolve("pa11y"))).default;
 const puppeteer = (await import(load.resolve("puppeteer"))).default;
 
-const visits = JSON.parse(readFileSync(0, "utf-8"));
+const visits = await json(process.stdin);
 const browser = await puppeteer.launch({
   executablePath: process.env.CHROME_PATH,
   args: ["--no-sandbox", "--disable-dev-shm-usage"],

@@ -110,6 +110,21 @@ def test_search_all_archives_by_words(library: Published, visit: Visit) -> None:
     expect(visit.heading).to_have_text("Bathymetry of the bay")
 
 
+def test_paste_a_whole_reference_into_the_search_of_the_resolver(
+    library: Published, visit: Visit
+) -> None:
+    visit.open(f"{library.resolver}/")
+    search(visit, f"RIVERA, A. Bathymetry. 2021. IBI: {library.labels['dataset']}. Accessed 2026.")
+    visit.link("Open it").click()
+    expect(visit.heading).to_have_text("Bathymetry of the bay")
+
+
+def test_find_more_of_the_same_person(library: Published, visit: Visit) -> None:
+    visit.open(library.page("dataset"))
+    visit.page.locator(".people a").first.click()
+    expect(visit.page.locator(".entries > li")).to_have_count(PAGE)
+
+
 def test_paste_a_persistent_url_into_the_search_of_the_resolver(
     library: Published, visit: Visit
 ) -> None:

@@ -116,10 +116,10 @@ def test_the_page_has_plots_without_text_and_tables_of_the_same_numbers(
     assert len(text.encode()) < 100_000
 
 
-def test_the_page_speaks_portuguese_and_is_in_the_footer(page: Callable[..., str]) -> None:
+def test_the_page_speaks_portuguese_and_is_in_the_navigation(page: Callable[..., str]) -> None:
     text = page("?lang=pt")
     assert "<h1>Estatísticas</h1>" in text
-    assert 'href="/statistics?lang=pt">Estatísticas<' in text
+    assert 'href="/statistics?lang=pt" aria-current="page">Estatísticas<' in text
     assert "Os últimos doze meses" in text
 
 

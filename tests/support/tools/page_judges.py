@@ -153,7 +153,7 @@ def lynx(url: str, language: str, folder: Path) -> str:
     done = subprocess.run(  # noqa: S603
         [where, f"-cfg={settings}", "-dump", "-width=80", url],
         capture_output=True,
-        check=True,
+        check=False,  # lynx fails where the status of the page is an error
         timeout=60,
         env={**os.environ, "LC_ALL": "C.UTF-8"},
     )

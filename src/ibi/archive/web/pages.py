@@ -33,9 +33,13 @@ from ibi.metadata.dublin_core import elements
 from ibi.metadata.formats import FORMATS
 
 STATISTICS: Final = "/statistics"
-NAVIGATION: Final = (Entry("/browse", "Browse"), Entry("/collections", "Collections"))
+NAVIGATION: Final = (
+    Entry("/browse", "Browse"),
+    Entry("/collections", "Collections"),
+    Entry(STATISTICS, "Statistics"),
+)
 """The main pages of an archive, in the masthead of every page."""
-FOOTER: Final = (Entry(STATISTICS, "Statistics"), Entry("/openapi.json", "API"))
+FOOTER: Final = (Entry("/openapi.json", "API"),)
 SEARCH: Final = "/search"
 """The path of the search, which every page has a field for."""
 

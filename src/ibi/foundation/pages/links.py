@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Final
-from urllib.parse import parse_qsl, quote, urlsplit
+from urllib.parse import parse_qsl, quote, quote_plus, urlsplit
 
 from ibi.errors import LabelError
 from ibi.foundation.pages.language import CHOICES
@@ -93,6 +93,10 @@ class Links:
         chosen = self.chosen(here)
         pair = f"{'&' if '?' in path else '?'}{LANGUAGE}={chosen}" if chosen else ""
         return f"{self.root}{path}{pair}"
+
+    def of_creator(self, name: str, here: str) -> str:
+        """Return the search for all items of a person, in the language chosen for this page."""
+        return self.own(f"{SEARCH}?creator={quote_plus(name, errors='replace')}", here)
 
     def item(self, forms: Forms, here: str) -> str:
         """Return the page of an item of this site, in the language chosen for this one."""
