@@ -277,6 +277,20 @@ def test_a_restored_change_is_indexed(catalogue: Catalogue) -> None:
     assert found(catalogue, "restored") == []
 
 
+def test_an_item_with_more_terms_than_a_row_can_have_is_found_by_the_others(
+    place: CatalogueDatabase,
+) -> None:
+    catalogue = place()
+    letters = [chr(0x10330 + each) for each in range(20)]  # Gothic: four octets each
+    longest = (
+        "".join(letters[number // 20**at % 20] for at in range(4)) for number in range(4_500)
+    )
+    text = " ".join(word * 16 for word in longest)
+    put(catalogue, 1, record("Many words", descriptions=(Text(text),), types=("Map",)))
+    assert found(catalogue, "many words", type="Map") == ["many words"]
+    assert counts(catalogue, "type") == {"Map": 1}
+
+
 # --- an index that is filled ----------------------------------------------------------------------
 
 

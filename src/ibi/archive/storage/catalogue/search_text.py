@@ -123,6 +123,8 @@ class Tsvector:
     """The greatest position, for terms whose place in a text does not matter."""
     _GAP: Final = 2
     """Positions between two texts, so that no phrase lies across both."""
+    _ROOM: Final = 1_000_000
+    """Octets of the terms of an item; PostgreSQL allows 1,048,575 in a row."""
 
     def __init__(self, table: str) -> None:
         self._table = table
@@ -133,10 +135,23 @@ class Tsvector:
             f"INSERT INTO {self._table} (item, terms) "  # noqa: S608  # our own names
             "VALUES ($1, CAST($2::text AS tsvector))",
             item,
-            " ".join(self._terms(document)),
+            " ".join(self._bounded(self._terms(document))),
         )
 
+    def _bounded(self, terms: Iterable[str]) -> Iterator[str]:
+        """Yield the first terms, as many as fit into a row: a change must not fail for a long text.
+
+        Written out, terms with their positions take more octets than in the row.
+        """
+        left = self._ROOM
+        for term in terms:
+            left -= len(term.encode()) + 1
+            if left < 0:
+                return
+            yield term
+
     def _terms(self, document: SearchDocument) -> Iterator[str]:
+        yield from (f"'{mark}':{self._LAST}" for mark in document.marks)
         place = 1
         for signs, runs in ((("", self._TITLE), document.title), (("",), document.body)):
             for run in runs:
@@ -146,7 +161,7 @@ class Tsvector:
                 place += self._GAP
         stems = dict.fromkeys((*document.title_stems, *document.body_stems))
         in_title = (f"{self._TITLE}{stem}" for stem in document.title_stems)
-        yield from (f"'{term}':{self._LAST}" for term in (*stems, *in_title, *document.marks))
+        yield from (f"'{term}':{self._LAST}" for term in (*stems, *in_title))
 
     def remove(self, execute: Execute, item: int) -> None:
         """Remove the terms of an item, if there are any."""
