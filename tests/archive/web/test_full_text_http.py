@@ -34,7 +34,9 @@ def archive(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[ArchiveServer]:
     options = database_options(request, "--catalogue")
-    with ArchiveServer(tmp_path_factory.mktemp(request.param), *options) as server:
+    server = ArchiveServer(tmp_path_factory.mktemp(request.param), *options)
+    server.set(full_text=True)
+    with server:
         yield server
 
 
@@ -111,19 +113,18 @@ def test_files_that_cannot_be_read_leave_the_others_alone(archive: ArchiveServer
 
 
 def test_a_restarted_archive_continues(tmp_path_factory: pytest.TempPathFactory) -> None:
-    folder = tmp_path_factory.mktemp("restarted")
-    with ArchiveServer(folder) as first:
-        settings = first.data / "archive.toml"
+    first = ArchiveServer(tmp_path_factory.mktemp("restarted"))
+    first.set(full_text=True)
+    with first:
         first.deposit({"a.txt": b"sertao"}, metadata={"titles": ["Item"]})
         wait_for_titles(first, "sertao", "Item")
         first.stop()
-        text = settings.read_text(encoding="utf-8")
-        settings.write_text(f"full_text = false\n{text}", encoding="utf-8")
+        first.set(full_text=False)
         first.start()
         first.deposit({"b.txt": b"agreste"}, metadata={"titles": ["Other"]})
         assert (titles(first, "sertao"), titles(first, "item")) == ([], ["Item"])
         first.stop()
-        settings.write_text(text, encoding="utf-8")
+        first.set(full_text=True)
         first.start()
         wait_for_titles(first, "sertao", "Item")
         wait_for_titles(first, "agreste", "Other")

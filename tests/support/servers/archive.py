@@ -39,7 +39,8 @@ class ArchiveServer(ProgramServer):
         self.made = self._make(*given, *options)
         self.service = self.made["service"]
         self.token = self.made["token"]
-        self.set(requests_a_second=rate)
+        # The text of a file is extracted by a process of its own, which few tests are about.
+        self.set(requests_a_second=rate, full_text=False)
 
     def ibi(self, command: str, *arguments: str, **more: str) -> CompletedProcess[str]:
         """Run a command on this archive, as somebody at its machine does."""
