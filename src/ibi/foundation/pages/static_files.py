@@ -80,7 +80,7 @@ SCRIPT_CHECKSUM: Final = f"sha256-{base64.b64encode(_DIGEST).decode()}"
 
 SECURITY_POLICY: Final = (
     f"default-src 'none'; script-src '{SCRIPT_CHECKSUM}'; style-src 'self'; img-src 'self'; "
-    "media-src 'self'; "
+    "media-src 'self'; connect-src 'self'; "
     "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
 """The Content-Security-Policy that all pages obey."""
