@@ -470,7 +470,8 @@ def test_pages_need_nothing_that_their_policy_forbids() -> None:
         assert sources == [versioned(SCRIPT, FILES[SCRIPT])]
     assert (
         f"default-src 'none'; script-src '{SCRIPT_CHECKSUM}'; style-src 'self'; img-src 'self'; "
-        "media-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+        "media-src 'self'; connect-src 'self'; "
+        "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
     ) == SECURITY_POLICY
 
 
