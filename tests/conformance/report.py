@@ -44,7 +44,7 @@ writes, but for these, which a test compares with its files:
   requests and messages a second (`requests_a_second`, `messages_a_second`).
 - Archives: `adopts`, so that they hold the items of the reports under the labels that are printed;
   `allowed_networks`, so that they may copy and transfer items on this machine; no limit of
-  requests a second (`requests_a_second`).
+  requests a second (`requests_a_second`); the texts of files are not searched (`full_text`).
 
 Items that stay *parsed* are tables of digits, and of languages and countries, and a table of
 requests at given times: tests compare all their rows with the program, and no service is asked row

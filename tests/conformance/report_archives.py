@@ -32,7 +32,7 @@ ADOPTED: Final = (
 )
 """The prefixes of the labels that the reports print."""
 CHANGED: Final = {
-    "archive": {"adopts", "allowed_networks", "requests_a_second"},
+    "archive": {"adopts", "allowed_networks", "full_text", "requests_a_second"},
     "resolver": {"allowed_networks", "archive_seconds", "messages_a_second", "requests_a_second"},
 }
 """The settings beyond those that `init` needs to know: names and addresses."""

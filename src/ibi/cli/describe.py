@@ -14,6 +14,7 @@ import click
 import msgspec
 
 from ibi.errors import IbiError, ReadingError, printable
+from ibi.errors.sentence import plain
 from ibi.foundation.cli.options import json_lines_option, refuse_closed_output
 from ibi.foundation.system import clock
 from ibi.identifier import description
@@ -190,9 +191,9 @@ class _Lines:
     def fault(self, request: _Request, error: IbiError) -> None:
         facts: dict[str, object] = {"message": str(error)}
         if isinstance(error, ReadingError):
-            facts["part"] = error.part
+            facts["part"] = plain(error.part)
             facts["position"] = error.position
-            facts["expected"] = error.expected
+            facts["expected"] = plain(error.expected)
             facts["suggestions"] = error.suggestions
         self._write(self._line({"given": request[0], "error": facts}))
         _complain(request, error)

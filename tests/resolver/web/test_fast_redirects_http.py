@@ -197,7 +197,7 @@ def test_what_stands_within_another_request_is_no_request(resolver: ResolverServ
         opened.socket.sendall(plain("/healthz") + b"GET /robots.txt HTTP/1.1\r\nX-Note: ")
         assert opened.receive().endswith(b"alive\n")
         answer = opened.send(plain(f"/{LABEL}"))
-        assert answer.endswith(b"Disallow: /explain\n")
+        assert answer.endswith(b"Disallow: /explain\nDisallow: /search\n")
         assert LABEL.encode() not in answer
         assert given(resolver) == before
 

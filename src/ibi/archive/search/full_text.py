@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from itertools import islice
 from typing import Final, Protocol
 
@@ -17,7 +18,7 @@ from ibi.archive.rules.search.full_text import (
     has_public_files,
     text_kind,
 )
-from ibi.errors import UnknownError
+from ibi.errors import StorageError, UnknownError
 from ibi.model.item import File
 
 _BREATH: Final = 0.02
@@ -133,16 +134,25 @@ class FullTextExtraction(RepeatingThread):
             opened.close()
 
 
-class FullTextRemoval:
-    """Removes the texts of files at the start of an archive that does not search them."""
+class FullTextRemoval(RepeatingThread):
+    """Removes the texts of files from an archive that does not search them.
+
+    They are removed before the archive serves; if the disk is full, as soon as there is room.
+    """
 
     def __init__(self, store: FullText) -> None:
         """Remove the texts of one archive."""
         self._store = store
+        super().__init__(
+            "ibi-full-text", self._remove, pause=0.0, failure="texts of files cannot be removed"
+        )
+
+    def _remove(self) -> bool:
+        self._store.empty()
+        return False
 
     def start(self) -> None:
-        """Remove all texts."""
-        self._store.empty()
-
-    def stop(self) -> None:
-        """Do nothing: what was removed at the start stays so."""
+        """Remove all texts; start the thread, which goes on if that fails."""
+        with suppress(StorageError):
+            self._remove()
+        super().start()

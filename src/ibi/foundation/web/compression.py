@@ -20,6 +20,8 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 _METHODS: Final = frozenset({"GET", "HEAD"})
+_REDIRECTION: Final = 3
+"""The first digit of the status of a redirect."""
 _SMALLEST: Final = 600
 """Bytes below which a response fits one packet anyway."""
 _LARGEST_HERE: Final = 131_072
@@ -53,7 +55,8 @@ class Compression:
             nonlocal held
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                headers.setdefault("X-Content-Type-Options", "nosniff")
+                if message["status"] // 100 != _REDIRECTION:  # it has no content
+                    headers.setdefault("X-Content-Type-Options", "nosniff")
                 if scope["method"] in _METHODS and _is_text(message["status"], headers):
                     headers.add_vary_header("Accept-Encoding")
                     held = message

@@ -125,7 +125,7 @@ COLLECTION_OPERATIONS: Final = (
         answer=CollectionsAnswer, problems=(503,), parameters=(_PAGE,)),
     Operation("GET", "/api/v1/collections/{ibi:path}", PUBLIC, CollectionsApi.show_collection,
         "Show a collection, whose items the search lists",
-        answer=CollectionAnswer, problems=(404, 409, 410), parameters=(_IBI,)),
+        answer=CollectionAnswer, problems=(400, 404, 409, 410), parameters=(_IBI,)),
     Operation("PATCH", "/api/v1/collections/{ibi:path}", DEPOSIT, CollectionsApi.change_members,
         "Add items to a collection and remove others, at most 100 at a time: all or none",
         request=MembersRequest, answer=CollectionAnswer,
