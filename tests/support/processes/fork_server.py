@@ -7,6 +7,7 @@ it takes some milliseconds. Tests of the start itself run the command as it is.
 from __future__ import annotations
 
 import atexit
+import faulthandler
 import json
 import os
 import resource
@@ -29,6 +30,8 @@ from typing import Final
 _LONGEST: Final = 1 << 17
 BEFORE_IMPORTS: Final = "# Before all imports.\n"
 """The first line of the lines of a twin that must run before anything is imported."""
+SHOW_STACKS: Final = signal.SIGUSR2
+"""The signal by which a process writes the stacks of its threads to its log."""
 _PATH: Final = os.environ.get("PYTHONPATH", "")
 """The path of modules of this process, before any test makes it that of a twin."""
 PRELOADED: Final = (
@@ -247,6 +250,7 @@ def _become(request: bytes, stdin: int, writing: int, log: int) -> None:
     for number, descriptor in enumerate((stdin, writing, log)):
         os.dup2(descriptor, number)
         os.close(descriptor)
+    faulthandler.register(SHOW_STACKS, 2)
     if is_twin:
         _switch_off(Path(path.partition(os.pathsep)[0], "sitecustomize.py"), arguments)
     sys.stdin, sys.stdout, sys.stderr = (

@@ -5,14 +5,21 @@ from __future__ import annotations
 import os
 import select
 import signal
+import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Self
+from subprocess import TimeoutExpired
+from typing import Final, Self
 
 from tests.support.clients.http import Client
-from tests.support.processes.fork_server import ForkedProcess, fork
+from tests.support.processes.fork_server import SHOW_STACKS, ForkedProcess, fork
 from tests.support.waiting import PATIENCE
+
+SHOWING_SECONDS: Final = 2.0
+"""Seconds in which a process writes the stacks of its threads."""
+LONGEST_STACKS: Final = 20_000
+"""Characters of a log that are shown of a process that does not end."""
 
 
 class ServerProcess(Client):
@@ -57,9 +64,21 @@ class ServerProcess(Client):
         assert self.process
         self.close()
         self.process.send_signal(number)
-        code = self.process.wait(PATIENCE)
+        try:
+            code = self.process.wait(PATIENCE)
+        except TimeoutExpired:
+            self._show_stacks()
+            raise
         self._collect()
         return code
+
+    def _show_stacks(self) -> None:
+        """Let a process that does not end say in its log, and here, what its threads do."""
+        assert self.process
+        self.process.send_signal(SHOW_STACKS)
+        with suppress(TimeoutExpired):
+            self.process.wait(SHOWING_SECONDS)
+        sys.stderr.write(self.log()[-LONGEST_STACKS:])
 
     def kill(self) -> None:
         """Kill it, as a power cut would."""
