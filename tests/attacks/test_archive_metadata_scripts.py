@@ -80,6 +80,10 @@ def deposit(archive: ArchiveServer, text: str) -> Iterator[str]:
     yield f"/{gone['rep']}"
 
 
+DIALOG_SECONDS: Final = 5.0
+"""Seconds in which a page of the twin may open its dialog."""
+
+
 def printable(text: str) -> bool:
     """Tell texts that metadata may have from those that are refused."""
     return all(each.isprintable() for each in text)
@@ -120,6 +124,6 @@ def test_the_metadata_bite(tmp_path: Path, browser: Chromium) -> None:
     with attacked(tmp_path, WITHOUT_ESCAPING) as archive, browser.page() as page:
         for target in deposit(archive, VECTORS[0]):
             page.open(archive.address + target)
-            if any(each.get("method") == DIALOG for each in browser.events):
+            if browser.wait_for(lambda each: each.get("method") == DIALOG, DIALOG_SECONDS):
                 return
     pytest.fail("no page opened a dialog")

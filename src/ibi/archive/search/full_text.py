@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from itertools import islice
 from typing import Final, Protocol
 
@@ -152,7 +151,13 @@ class FullTextRemoval(RepeatingThread):
         return False
 
     def start(self) -> None:
-        """Remove all texts; start the thread, which goes on if that fails."""
-        with suppress(StorageError):
+        """Remove all texts; if that fails, start the thread, which tries again."""
+        try:
             self._remove()
-        super().start()
+        except StorageError:
+            super().start()
+
+    def stop(self) -> None:
+        """Stop the thread, if it was started."""
+        if self._thread.ident is not None:
+            super().stop()
