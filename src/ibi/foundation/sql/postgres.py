@@ -44,8 +44,13 @@ _SETTINGS: Final = {
     "lock_timeout": "8000",
 }
 
-# The best plan depends on how many rows a value finds.
-_LIMITED: Final = {"plan_cache_mode": "force_custom_plan", "work_mem": "32MB"}
+# The best plan depends on how many rows a value finds. The server ends a statement by itself after
+# five seconds: a client that gives up and disconnects may leave it running, for ever.
+_LIMITED: Final = {
+    "plan_cache_mode": "force_custom_plan",
+    "work_mem": "32MB",
+    "statement_timeout": "5000",
+}
 
 _READ_ONLY: Final = {"default_transaction_read_only": "on"}
 
