@@ -31,7 +31,7 @@ class FileText:
 
 
 class Waiting(NamedTuple):
-    """An item whose files wait."""
+    """An item with files that wait for extraction."""
 
     item: int
     """The number of the item in the catalogue."""

@@ -1,4 +1,4 @@
-"""Errors of persistent URLs whose item is here, and what was asked of it is not."""
+"""Errors of persistent URLs: the archive has the item, but not what was asked of it."""
 
 from __future__ import annotations
 

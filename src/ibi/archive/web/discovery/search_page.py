@@ -60,7 +60,7 @@ class SearchPage:
         return page_response(self._pages.search(found, wanted, here(request)))
 
     def _item_address(self, query: SearchQuery, place: str) -> str:
-        """Return the page of the item whose label the text is; empty for other texts."""
+        """Return the address of an item's page if the text is its label; or empty."""
         try:
             label = PersistentUrl.parse(query.text).label
         except ReadingError:
