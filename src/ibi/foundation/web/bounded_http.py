@@ -79,6 +79,8 @@ class BoundedHttp(HttpToolsProtocol):
     _files: FileSender | None = None
     _is_parting: bool = False
     """Whether the next answer is the last one."""
+    _is_cut_off: bool = False
+    """Whether the service stops, and waits no longer for the client."""
 
     def connection_made(  # type: ignore[override]  # as uvicorn itself narrows it
         self, transport: asyncio.Transport
@@ -206,16 +208,26 @@ class BoundedHttp(HttpToolsProtocol):
             try:
                 await app(scope, receive, send if files is None else files.sending(cycle))
             except asyncio.CancelledError:  # by a stop of the service alone
+                self._cut_off(cycle)
                 if cycle.response_started:
                     raise
                 await cut_off()(scope, receive, send)  # type: ignore[arg-type]  # the same protocol
 
         super()._start_asgi_task(cycle, run)
 
+    def _cut_off(self, cycle: RequestResponseCycle) -> None:
+        """Wait no longer for the client: whatever is sent from now on must not delay the stop."""
+        self._is_cut_off = True
+        self.pipeline.clear()
+        cycle.keep_alive = False
+        if self._taking is not None:
+            self.transport.abort()
+
     def pause_writing(self) -> None:
         """Wait for the client to read, but not for ever."""
         super().pause_writing()
-        self._taking = self.loop.call_later(TAKING_SECONDS, self.transport.abort)
+        patience = 0.0 if self._is_cut_off else TAKING_SECONDS
+        self._taking = self.loop.call_later(patience, self.transport.abort)
 
     def resume_writing(self) -> None:
         """Continue: the client has read."""
