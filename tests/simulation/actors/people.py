@@ -263,8 +263,10 @@ class People:
     async def _readdress(self, host: ArchiveHost, other: ArchiveHost) -> None:
         self._moves += 1
         self._world.trace.log("people", f"{host.name} moves")
-        for each in {host.name: host, other.name: other}.values():
-            await each.stop()
+        both = {host.name: host, other.name: other}.values()
+        while any(each.is_up for each in both):  # the end of a fault may start one meanwhile
+            for each in both:
+                await each.stop()
         if other is host:
             host.move(f"{host.name}-{self._moves}.example.org")
         else:
@@ -272,7 +274,7 @@ class People:
             mine, its = host.address, other.address
             host.move(its)
             other.move(mine)
-        for each in {host.name: host, other.name: other}.values():
+        for each in both:
             each.log(f"is at {each.address}")
             each.start_after(0.0)
 

@@ -246,10 +246,13 @@ class FinalChecks:
         label = known.label.canonical
         holdings = self._judge.holdings[label].items()
         originals = [host for host, each in holdings if each.state is State.ORIGINAL]
+        is_deleted = any(each.state is State.DELETED for _, each in holdings)
         for number, resolver in enumerate(self._world.resolvers):
             outcome = await self._world.people.read(known.label, number, 0, original=True)
             settled, _ = self._judge.settled.get((resolver.base, label), ("", 0.0))
             expected = {"Alert"} if len(originals) > 1 else {outcome}
+            if is_deleted:  # no claim is an answer while the owner says so (docs/adr/0018)
+                expected.add("Gone")
             if settled in originals:
                 expected = {"Redirect"}
             elif (resolver.base, label) in self._judge.settling:
