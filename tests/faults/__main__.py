@@ -1,6 +1,6 @@
 """`make faults`: faults that must never lead to a label given twice, or to half a deposit.
 
-    python -m tests.faults [--seed N] [--only WORD]
+    python -m tests.faults [--seed N] [--only WORD] [--database sqlite|postgres]
 
 Minting takes some 17 minutes, the archive longer. Every choice follows from the seed, but not the
 timing of the processes; a violation is printed with the label, the workers and the seed, and ends
@@ -103,6 +103,7 @@ def main() -> int:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--seed", type=int, default=secrets.randbelow(1_000_000))
     arguments.add_argument("--only", default="", help="phases whose name has this word")
+    arguments.add_argument("--database", choices=BOTH, help="one of the two databases")
     arguments.add_argument("--short", action="store_true", help="as many as in `make test`")
     chosen = arguments.parse_args()
     # On SIGTERM, end the workers and the server first, as after Ctrl-C.
@@ -115,7 +116,7 @@ def main() -> int:
     ]
     rows: list[list[str]] = []
     with PostgresServer() as server, site_factory(server) as sites:
-        for kind in BOTH:
+        for kind in [chosen.database] if chosen.database else BOTH:
             for phase in (phase for phase in phases if kind in phase.kinds):
                 progress = Progress(f"{phase.name.strip()}, {kind}")
                 size = (phase.short or 1) if chosen.short else phase.full
