@@ -14,8 +14,8 @@ from typing import Final
 import pytest
 from starlette.requests import Request
 
-from ibi.foundation.pages.language import preference_of
 from ibi.foundation.system.mailbox import messages
+from ibi.foundation.translation.language import preference_of
 from ibi.foundation.web.client_address import ClientAddresses
 from ibi.identifier.instant import Instant
 from ibi.identifier.label import parse

@@ -26,6 +26,7 @@ from ibi.archive.rules.reserved_labels import reserved_text
 from ibi.errors import (
     ArchiveRequestError,
     DeletedError,
+    Sentence,
     StorageError,
     StorageFullError,
     UnknownError,
@@ -209,10 +210,17 @@ class Archive:
     def reserve(self, count: int, who: str, note: str = "") -> list[Reservation]:
         """Mint labels for items that come later."""
         if not 1 <= count <= MAX_RESERVED:
-            msg = f"{count} labels cannot be reserved at a time: 1 to {MAX_RESERVED} can."
+            msg = Sentence(
+                "%(count)s labels cannot be reserved at a time: 1 to %(most)s can.",
+                count=count,
+                most=MAX_RESERVED,
+            )
             raise ArchiveRequestError(msg)
         if len(note) > LONGEST_NOTE or not note.isprintable():
-            msg = f"A note has at most {LONGEST_NOTE} characters, in one line."
+            msg = Sentence(
+                "A note has at most %(longest)s characters, in one line.",
+                longest=LONGEST_NOTE,
+            )
             raise ArchiveRequestError(msg)
         now = self.clock.wall()
         reserved = [Reservation(forms, now, who, note) for forms in self.mint(count)]
@@ -285,7 +293,7 @@ class Archive:
         with self._changing:
             self.settle()
             if self.get(label).item.kind == "metadata":
-                msg = "Metadata are deleted with the item that they describe, not alone."
+                msg = Sentence("Metadata are deleted with the item that they describe, not alone.")
                 raise ArchiveRequestError(msg)
             look = self.get_described(label)
             now = self.clock.wall()

@@ -9,7 +9,7 @@ from ibi.archive.archive import Archive, ItemWithMetadata
 from ibi.archive.item_list import described
 from ibi.archive.rules.collections.membership import add, find_collection, is_collection, remove
 from ibi.archive.rules.item_transitions import Draft
-from ibi.errors import ArchiveRequestError, UnknownError
+from ibi.errors import ArchiveRequestError, Sentence, UnknownError
 from ibi.identifier.label import Label, parse
 from ibi.model.item import Item
 from ibi.model.label_pair import Forms
@@ -36,7 +36,10 @@ class Collections:
     ) -> list[Item]:
         """Add items to a collection and remove others, all or none; return those that changed."""
         if len(added) + len(removed) > MOST_AT_ONCE:
-            msg = f"At most {MOST_AT_ONCE} items are added or removed at a time."
+            msg = Sentence(
+                "At most %(most)s items are added or removed at a time.",
+                most=MOST_AT_ONCE,
+            )
             raise ArchiveRequestError(msg)
         archive = self._archive
         with archive.changing():

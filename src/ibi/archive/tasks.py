@@ -17,7 +17,7 @@ import msgspec
 import structlog
 
 from ibi.archive.ports.maintenance import TaskStore
-from ibi.errors import IbiError, StateError, UnknownError
+from ibi.errors import IbiError, Sentence, StateError, UnknownError
 from ibi.model.clock import SECOND, Clock
 from ibi.model.task import Task, TaskState
 
@@ -142,7 +142,7 @@ class Tasks:
         with self._writing:
             task = self.get(id)
             if task.state.has_ended:
-                msg = f"This task has ended already: {task.state}."
+                msg = Sentence("This task has ended already: %(state)s.", state=task.state)
                 raise StateError(msg)
             cancelled = self._ended(task, TaskState.CANCELLED, _CANCELLED)
             self._store.keep(cancelled)

@@ -24,8 +24,13 @@ class FileNameError(ArchiveRequestError):
         self.reason = reason
         super().__init__(path, reason)
 
-    def __str__(self) -> str:
-        return f"{shown(self.path)} cannot be the path of a file: {self.reason}."
+    def message(self) -> str:
+        """Return the message."""
+        return Sentence(
+            "%(path)s cannot be the path of a file: %(reason)s.",
+            path=shown(self.path),
+            reason=self.reason,
+        )
 
 
 class UnpackError(ArchiveRequestError):
@@ -54,10 +59,14 @@ class ChecksumError(ArchiveError, ValueError):
         self.path, self.expected, self.found = path, expected, found
         super().__init__(path, expected, found)
 
-    def __str__(self) -> str:
-        return (
-            f"{shown(self.path)} did not arrive whole: its checksum should be {self.expected} "
-            f"and is {self.found}. Send it again."
+    def message(self) -> str:
+        """Return the message."""
+        return Sentence(
+            "%(path)s did not arrive whole: its checksum should be %(expected)s and is %(found)s. "
+            "Send it again.",
+            path=shown(self.path),
+            expected=self.expected,
+            found=self.found,
         )
 
 
@@ -124,10 +133,14 @@ class HeldElsewhereError(StateError):
         self.label, self.service, self.address, self.state = label, service, address, state
         super().__init__(label, service, address, state)
 
-    def __str__(self) -> str:
-        return (
-            f"{self.label} is held by another archive: {self.state} at {self.address} "
-            f"(archive {self.service})."
+    def message(self) -> str:
+        """Return the message."""
+        return Sentence(
+            "%(label)s is held by another archive: %(state)s at %(address)s (archive %(service)s).",
+            label=self.label,
+            state=self.state,
+            address=self.address,
+            service=self.service,
         )
 
 
@@ -154,11 +167,12 @@ class UnreconciledError(StateError):
         self.moment = moment
         super().__init__(moment)
 
-    def __str__(self) -> str:
-        return (
-            f"This archive was restored from a backup of {self.moment}, and may have Originals "
-            "that it gave away since: stop it and run 'ibi archive concede' before it gives any "
-            "away."
+    def message(self) -> str:
+        """Return the message."""
+        return Sentence(
+            "This archive was restored from a backup of %(moment)s, and may have Originals that it "
+            "gave away since: stop it and run 'ibi archive concede' before it gives any away.",
+            moment=self.moment,
         )
 
 

@@ -140,10 +140,16 @@ class CheckCharacterError(IbiError):
         self.expected = expected
         super().__init__(label, given, expected)
 
-    def __str__(self) -> str:
+    def message(self) -> str:
+        """Return the message."""
         if not self.expected:
-            return f"{shown(self.label)} has no check character: only an IBIp has one."
-        return (
-            f"The check character of {shown(self.label)} is {self.expected}, not "
-            f"{shown(self.given)}: the label or its check character was mistyped."
+            return Sentence(
+                "%(label)s has no check character: only an IBIp has one.", label=shown(self.label)
+            )
+        return Sentence(
+            "The check character of %(label)s is %(expected)s, not %(given)s: the label or its "
+            "check character was mistyped.",
+            label=shown(self.label),
+            expected=self.expected,
+            given=shown(self.given),
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar, Final
 
 from ibi.errors.base import IbiError, RequestError, shown
+from ibi.errors.sentence import Sentence
 
 _NANO: Final = 1_000_000_000
 
@@ -24,8 +25,11 @@ class KeyReusedError(MintingRequestError):
         self.key = key
         super().__init__(key)
 
-    def __str__(self) -> str:
-        return f"The key {shown(self.key)} was used for another request: take a new key."
+    def message(self) -> str:
+        """Return the message."""
+        return Sentence(
+            "The key %(key)s was used for another request: take a new key.", key=shown(self.key)
+        )
 
 
 class BindingError(MintingError):
@@ -39,10 +43,18 @@ class BindingError(MintingError):
         self.bound_to = bound_to
         super().__init__(label, bound_to)
 
-    def __str__(self) -> str:
+    def message(self) -> str:
+        """Return the message."""
         if self.bound_to:
-            return f"{shown(self.label)} is already bound to {shown(self.bound_to)}, for good."
-        return f"{shown(self.label)} was not reserved in this ledger, so it cannot be bound here."
+            return Sentence(
+                "%(label)s is already bound to %(target)s, for good.",
+                label=shown(self.label),
+                target=shown(self.bound_to),
+            )
+        return Sentence(
+            "%(label)s was not reserved in this ledger, so it cannot be bound here.",
+            label=shown(self.label),
+        )
 
 
 class LabelInUseError(MintingError):
@@ -52,10 +64,12 @@ class LabelInUseError(MintingError):
         self.label = label
         super().__init__(label)
 
-    def __str__(self) -> str:
-        return (
-            f"{shown(self.label)} cannot be adopted: its instant lies in the time in which this "
-            "ledger issues labels itself, so that another item may have the label, or get it."
+    def message(self) -> str:
+        """Return the message."""
+        return Sentence(
+            "%(label)s cannot be adopted: its instant lies in the time in which this ledger issues "
+            "labels itself, so that another item may have the label, or get it.",
+            label=shown(self.label),
         )
 
 
@@ -70,10 +84,17 @@ class BusyError(MintingError):
         self.waiting = waiting
         super().__init__(retry_after, waiting)
 
-    def __str__(self) -> str:
-        crowd = f"{self.waiting} callers wait already" if self.waiting else "The wait is too long"
-        unit = "second" if self.retry_after == 1 else "seconds"
-        return f"{crowd}: try again in {self.retry_after} {unit}."
+    def message(self) -> str:
+        """Return the message."""
+        if self.waiting:
+            return Sentence(
+                "%(waiting)s callers wait already: try again in %(seconds)s s.",
+                waiting=self.waiting,
+                seconds=self.retry_after,
+            )
+        return Sentence(
+            "The wait is too long: try again in %(seconds)s s.", seconds=self.retry_after
+        )
 
 
 class ShareError(BusyError):
@@ -95,20 +116,26 @@ class ClockError(MintingError):
 class ClockBehindError(ClockError):
     """The clock is further behind the last label than the minter waits for."""
 
-    def __str__(self) -> str:
-        return (
-            f"The clock is {_duration(self.distance)} behind the last label, more than the "
-            f"{_duration(self.limit)} that are waited for: set the clock right."
+    def message(self) -> str:
+        """Return the message."""
+        return Sentence(
+            "The clock is %(distance)s behind the last label, more than the %(limit)s that are "
+            "waited for: set the clock right.",
+            distance=_duration(self.distance),
+            limit=_duration(self.limit),
         )
 
 
 class ClockAheadError(ClockError):
     """The clock is further ahead of its last reading than time can have passed."""
 
-    def __str__(self) -> str:
-        return (
-            f"The clock jumped {_duration(self.distance)} ahead of where it was last seen (limit "
-            f"{_duration(self.limit)}): set it right, or confirm it with 'ibi minter confirm'."
+    def message(self) -> str:
+        """Return the message."""
+        return Sentence(
+            "The clock jumped %(distance)s ahead of where it was last seen (limit %(limit)s): set "
+            "it right, or confirm it with 'ibi minter confirm'.",
+            distance=_duration(self.distance),
+            limit=_duration(self.limit),
         )
 
 
@@ -154,10 +181,13 @@ class PrefixHeldError(MintingError):
         self.holder = holder
         super().__init__(prefix, holder)
 
-    def __str__(self) -> str:
-        return (
-            f"The prefix {shown(self.prefix)} is held by {self.holder}: use the same ledger, or "
-            "another host name, address or port."
+    def message(self) -> str:
+        """Return the message."""
+        return Sentence(
+            "The prefix %(prefix)s is held by %(holder)s: use the same ledger, or another host "
+            "name, address or port.",
+            prefix=shown(self.prefix),
+            holder=self.holder,
         )
 
 
@@ -169,21 +199,37 @@ class MinterUnreachableError(MintingError):
         self.reason = reason
         super().__init__(address, reason)
 
-    def __str__(self) -> str:
-        return f"The minter at {shown(self.address)} cannot be used: {self.reason}."
+    def message(self) -> str:
+        """Return the message."""
+        return Sentence(
+            "The minter at %(address)s cannot be used: %(reason)s.",
+            address=shown(self.address),
+            reason=self.reason,
+        )
 
 
 class MinterClosedError(MintingError):
     """The minter was closed and issues no more labels."""
 
-    def __str__(self) -> str:
-        return "This minter was closed."
+    def message(self) -> str:
+        """Return the message."""
+        return Sentence("This minter was closed.")
+
+
+_UNITS: Final = (
+    (Sentence("%(number)s years"), 31_557_600),
+    (Sentence("%(number)s days"), 86_400),
+    (Sentence("%(number)s hours"), 3600),
+    (Sentence("%(number)s minutes"), 60),
+)
+"""Units of time, and their seconds."""
 
 
 def _duration(nanoseconds: int) -> str:
     """Return a length of time in the largest unit of which it has two or more."""
     seconds = nanoseconds // _NANO
-    for unit, length in (("years", 31_557_600), ("days", 86_400), ("hours", 3600), ("minutes", 60)):
+    for unit, length in _UNITS:
         if seconds >= 2 * length:
-            return f"{seconds // length} {unit}"
-    return f"{nanoseconds / _NANO:.3f}".rstrip("0").rstrip(".") + " seconds"
+            return Sentence(unit, number=seconds // length)
+    number = f"{nanoseconds / _NANO:.3f}".rstrip("0").rstrip(".")
+    return Sentence("%(number)s seconds", number=number)

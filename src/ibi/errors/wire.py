@@ -53,5 +53,6 @@ class MessageError(IbiError, ValueError):
         self.reason = reason
         super().__init__(code, reason)
 
-    def __str__(self) -> str:
+    def message(self) -> str:
+        """Return the message."""
         return self.reason

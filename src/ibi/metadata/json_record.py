@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, fields, replace
 from typing import Any, Final
 
-from ibi.errors import MetadataError, shown
+from ibi.errors import MetadataError, Sentence, shown
 from ibi.metadata.dates import read_date
 from ibi.metadata.dublin_core import ELEMENTS
 from ibi.metadata.licence import check_licence, check_listed
@@ -45,7 +45,11 @@ _TAG: Final = re.compile(
 def check_language_tag(text: str) -> str:
     """Return the tag as it was written; MetadataError if it is not well-formed."""
     if len(text) > MAX_LANGUAGE_TAG or _TAG.fullmatch(text) is None:
-        raise MetadataError(f"{shown(text)} is not a language tag: expected one as pt or pt-BR.")
+        raise MetadataError(
+            Sentence(
+                "%(text)s is not a language tag: expected one as pt or pt-BR.", text=shown(text)
+            )
+        )
     return text
 
 
@@ -66,18 +70,28 @@ _CONTROL_IN_LINES: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udff
 def record_from(plain: Mapping[str, object]) -> MetadataRecord:
     """Return the record made of plain values; MetadataError if one of them is not valid."""
     if not isinstance(plain, Mapping):
-        raise MetadataError('A record is an object of elements, as {"titles": ["A title"]}.')
+        raise MetadataError(
+            Sentence('A record is an object of elements, as {"titles": ["A title"]}.')
+        )
     read: dict[str, Any] = {}
     for given_name, given in plain.items():
         name = _FIELDS.get(given_name)
         if name is None:
             known = ", ".join(field.name for field in fields(MetadataRecord))
-            raise MetadataError(f"There is no element {shown(str(given_name))}, only {known}.")
+            raise MetadataError(
+                Sentence(
+                    "There is no element %(name)s, only %(known)s.",
+                    name=shown(str(given_name)),
+                    known=known,
+                )
+            )
         if name in read:
-            raise MetadataError(f"The element {name} is given twice, by two of its names.")
+            raise MetadataError(
+                Sentence("The element %(name)s is given twice, by two of its names.", name=name)
+            )
         read[name] = _licence(given) if name == "licence" else _values(name, given)
     if not read.get("titles"):
-        raise MetadataError("A record needs a title that is not blank.")
+        raise MetadataError(Sentence("A record needs a title that is not blank."))
     record = MetadataRecord(**read)
     _check_size(record)
     return record
@@ -113,7 +127,13 @@ def _check_size(record: MetadataRecord) -> None:
             parts = [value] if isinstance(value, str) else value.values()
             size += sum(len(part.encode()) for part in parts)
     if size > LARGEST_RECORD:
-        raise MetadataError(f"The record has {size} bytes of text: {LARGEST_RECORD} are allowed.")
+        raise MetadataError(
+            Sentence(
+                "The record has %(size)s bytes of text: %(largest)s are allowed.",
+                size=size,
+                largest=LARGEST_RECORD,
+            )
+        )
 
 
 def _values(name: str, given: object) -> tuple[object, ...]:
@@ -122,7 +142,13 @@ def _values(name: str, given: object) -> tuple[object, ...]:
         return ()
     values = given if isinstance(given, list | tuple) else [given]
     if len(values) > MOST_VALUES:
-        raise MetadataError(f"The element {name} has more than {MOST_VALUES} values.")
+        raise MetadataError(
+            Sentence(
+                "The element %(name)s has more than %(most)s values.",
+                name=name,
+                most=MOST_VALUES,
+            )
+        )
     read = _READERS.get(name, _line)
     return tuple(value for value in (read(name, each) for each in values) if value is not None)
 
@@ -134,14 +160,27 @@ def _line(name: str, given: object) -> str | None:
 
 def _checked(name: str, given: object, control: re.Pattern[str]) -> str:
     if not isinstance(given, str):
-        raise MetadataError(f"The element {name} has a value that is not a text.")
+        raise MetadataError(
+            Sentence("The element %(name)s has a value that is not a text.", name=name)
+        )
     found = control.search(given)
     if found:
         raise MetadataError(
-            f"The element {name} has a control character, {shown(found[0])}, in {shown(given)}."
+            Sentence(
+                "The element %(name)s has a control character, %(found)s, in %(given)s.",
+                name=name,
+                found=shown(found[0]),
+                given=shown(given),
+            )
         )
     if len(given.encode()) > LONGEST_TEXT:
-        raise MetadataError(f"The element {name} has a text of more than {LONGEST_TEXT} bytes.")
+        raise MetadataError(
+            Sentence(
+                "The element %(name)s has a text of more than %(longest)s bytes.",
+                name=name,
+                longest=LONGEST_TEXT,
+            )
+        )
     return given
 
 
@@ -150,7 +189,14 @@ def _parts(name: str, given: Mapping[object, object], *known: str) -> dict[str, 
     for part in given:
         if part not in known:
             expected = ", ".join(known)
-            raise MetadataError(f"The element {name} has no part {shown(str(part))}: {expected}.")
+            raise MetadataError(
+                Sentence(
+                    "The element %(name)s has no part %(part)s: %(expected)s.",
+                    name=name,
+                    part=shown(str(part)),
+                    expected=expected,
+                )
+            )
     return {str(part): _line(name, value) or "" for part, value in given.items() if value}
 
 
@@ -196,7 +242,10 @@ def _agent(name: str, given: object) -> Agent | None:
         return None
     if bool(agent.name) == bool(agent.family) or (agent.given and not agent.family):
         raise MetadataError(
-            f"The element {name} has an agent with neither or both of name and family."
+            Sentence(
+                "The element %(name)s has an agent with neither or both of name and family.",
+                name=name,
+            )
         )
     orcid = read_orcid(agent.orcid) if agent.orcid else ""
     return Agent(agent.name, agent.family, agent.given, orcid)

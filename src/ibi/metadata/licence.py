@@ -12,7 +12,7 @@ from difflib import get_close_matches
 from functools import cache
 from typing import Final
 
-from ibi.errors import MetadataError, shown
+from ibi.errors import MetadataError, Sentence, shown
 from ibi.wire.addresses import is_web_address
 
 # SPDX 2.3, annex D: idstring = 1*(ALPHA / DIGIT / "-" / "."), and "+" for later versions.
@@ -30,8 +30,12 @@ def check_licence(text: str) -> str:
     """Return the licence as it was written; MetadataError if it is neither of the two."""
     if _IDENTIFIER.fullmatch(text) or is_web_address(text):
         return text
-    expected = "expected an identifier of SPDX as CC-BY-4.0, or an address with http or https"
-    raise MetadataError(f"{shown(text)} is not a licence: {expected}.")
+    expected = Sentence(
+        "expected an identifier of SPDX as CC-BY-4.0, or an address with http or https"
+    )
+    raise MetadataError(
+        Sentence("%(text)s is not a licence: %(expected)s.", text=shown(text), expected=expected)
+    )
 
 
 def check_listed(text: str) -> str:
@@ -47,10 +51,14 @@ def check_listed(text: str) -> str:
     if found is not None:
         return found
     near = [identifiers[each] for each in get_close_matches(text.lower(), identifiers)]
-    hint = f" Did you mean {', '.join(near)}?" if near else ""
+    hint = Sentence(" Did you mean %(near)s?", near=", ".join(near)) if near else ""
     raise MetadataError(
-        f"{shown(text)} is not a licence: expected an identifier of the SPDX list, as CC-BY-4.0, "
-        f"or an address with http or https.{hint}"
+        Sentence(
+            "%(text)s is not a licence: expected an identifier of the SPDX list, as CC-BY-4.0, "
+            "or an address with http or https.%(hint)s",
+            text=shown(text),
+            hint=hint,
+        )
     )
 
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from ibi.errors import MetadataError, shown
+from ibi.errors import MetadataError, Sentence, shown
 
 _ORCID: Final = re.compile(
     r"(?:(?:https?://)?(?:www\.)?orcid\.org/)?"
     r"([0-9]{4})-?([0-9]{4})-?([0-9]{4})-?([0-9]{3}[0-9Xx])/?"
 )
-_EXPECTED: Final = "expected sixteen digits as 0000-0002-1825-0097, or that with https://orcid.org/"
+_EXPECTED: Final = Sentence(
+    "expected sixteen digits as 0000-0002-1825-0097, or that with https://orcid.org/"
+)
 
 
 def looks_like_orcid(text: str) -> bool:
@@ -23,10 +25,16 @@ def read_orcid(text: str) -> str:
     """Return the iD with its hyphens and without its address; MetadataError if it is not valid."""
     match = _ORCID.fullmatch(text)
     if match is None:
-        raise MetadataError(f"{shown(text)} is not an ORCID iD: {_EXPECTED}.")
+        raise MetadataError(
+            Sentence(
+                "%(text)s is not an ORCID iD: %(expected)s.", text=shown(text), expected=_EXPECTED
+            )
+        )
     digits = "".join(match.groups()).upper()
     if _check_digit(digits[:-1]) != digits[-1]:
-        raise MetadataError(f"{shown(text)} is not an ORCID iD: its check digit is wrong.")
+        raise MetadataError(
+            Sentence("%(text)s is not an ORCID iD: its check digit is wrong.", text=shown(text))
+        )
     return "-".join(match.groups()).upper()
 
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from ibi.errors import LanguageError, MetadataError, shown
+from ibi.errors import LanguageError, MetadataError, Sentence, shown
 from ibi.identifier.language import Language
 from ibi.metadata.dublin_core import ELEMENTS
 from ibi.metadata.json_record import record_as_dict, record_from
@@ -113,10 +113,16 @@ def _fields(given: Mapping[str, object]) -> dict[str, object]:
         field = _NAMES.get(name)
         if field not in TRANSLATED:
             known = ", ".join(TRANSLATED)
-            msg = f"{shown(name)} is not given by language: only {known} are."
+            msg = Sentence(
+                "%(name)s is not given by language: only %(known)s are.",
+                name=shown(name),
+                known=known,
+            )
             raise MetadataError(msg)
         if field in fields:
-            raise MetadataError(f"The element {field} is given twice, by two of its names.")
+            raise MetadataError(
+                Sentence("The element %(name)s is given twice, by two of its names.", name=field)
+            )
         fields[field] = values
     return fields
 
@@ -130,7 +136,10 @@ def _tagged(name: str, values: object, tag: str) -> list[dict[str, Any]]:
             continue
         parts = dict(value) if isinstance(value, Mapping) else {"value": value}
         if parts.get("language", tag) != tag:
-            msg = f"The element {name} has a text in another language than it is given for."
+            msg = Sentence(
+                "The element %(name)s has a text in another language than it is given for.",
+                name=name,
+            )
             raise MetadataError(msg)
         texts.append({**parts, "language": tag} if tag else parts)
     return texts

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
-from ibi.errors import BindingError, IbiError, KeyReusedError, MintingRequestError, shown
+from ibi.errors import BindingError, IbiError, KeyReusedError, MintingRequestError, Sentence, shown
 from ibi.identifier import ibip, repository_name
 from ibi.identifier.ibip import Ibip
 from ibi.identifier.instant import Instant
@@ -54,7 +54,7 @@ class MintOrder:
         check_text(self.key, "a key", LONGEST_KEY)
         check_text(self.target, "a target", LONGEST_TARGET)
         if self.target and self.count > 1:
-            msg = "A target takes one label: ask for one, or leave the target out."
+            msg = Sentence("A target takes one label: ask for one, or leave the target out.")
             raise MintingRequestError(msg)
 
     @property
@@ -76,7 +76,12 @@ class MintOrder:
 def check_text(text: str, thing: str, longest: int) -> None:
     """Raise if a text is too long or has unprintable characters."""
     if len(text) > longest or not text.isprintable():
-        msg = f"{shown(text)} is not {thing}: expected at most {longest} printable characters."
+        msg = Sentence(
+            "%(text)s is not %(thing)s: expected at most %(longest)s printable characters.",
+            text=shown(text),
+            thing=thing,
+            longest=longest,
+        )
         raise MintingRequestError(msg)
 
 
@@ -156,7 +161,7 @@ class LabelBindings:
         """Bind a reserved label to a target, permanently."""
         check_text(target, "a target", LONGEST_TARGET)
         if not target:
-            msg = "A label is bound to a target, and the target is empty."
+            msg = Sentence("A label is bound to a target, and the target is empty.")
             raise MintingRequestError(msg)
         prefix, instant = self._place(label)
         record = self._ledger.bind(prefix, instant, target) if prefix else None

@@ -42,7 +42,6 @@ from ibi.archive.web.views import (
     TombstoneView,
 )
 from ibi.foundation.pages.identity import CONTACT_NAME, IMPRINT_NAME, SiteIdentity
-from ibi.foundation.pages.language import preference_of
 from ibi.foundation.pages.static_files import (
     FILES,
     SCRIPT,
@@ -52,6 +51,7 @@ from ibi.foundation.pages.static_files import (
     versioned,
 )
 from ibi.foundation.pages.templates import Page, ProblemView
+from ibi.foundation.translation.language import preference_of
 from ibi.identifier.cleanup import CleanUp
 from ibi.identifier.description import LabelWarning
 from ibi.identifier.label import parse
@@ -509,7 +509,7 @@ def test_pages_link_to_themselves_in_the_other_language() -> None:
 
 
 def catalogue() -> Catalog:
-    with files("ibi.foundation.pages").joinpath("locale", "pt.po").open("rb") as source:
+    with files("ibi.foundation.translation").joinpath("locale", "pt.po").open("rb") as source:
         return read_po(source, locale="pt", abort_invalid=True)
 
 

@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 from ibi import errors
 from ibi.errors import IbiError, ReadingError, RequestError, Sentence
 from ibi.errors.sentence import either, plain
-from ibi.foundation.pages.language import translations
+from ibi.foundation.translation.language import translations
 from ibi.foundation.web.problems import problem_of
 from ibi.identifier.language import Language
 from ibi.identifier.persistent_url import PersistentUrl

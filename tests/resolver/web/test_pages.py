@@ -12,10 +12,10 @@ import pytest
 from lxml import etree, html
 
 from ibi.foundation.pages.identity import SiteIdentity
-from ibi.foundation.pages.language import page_language, preference_of, translations
 from ibi.foundation.pages.links import ResolverLinks
 from ibi.foundation.pages.static_files import FILES, SCRIPT, SCRIPT_CHECKSUM, versioned
 from ibi.foundation.pages.templates import Page, ProblemView
+from ibi.foundation.translation.language import page_language, preference_of, translations
 from ibi.identifier.description import describe
 from ibi.identifier.instant import Instant
 from ibi.identifier.label import parse

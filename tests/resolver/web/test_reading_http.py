@@ -12,8 +12,8 @@ from urllib.parse import quote
 
 import pytest
 
-from ibi.foundation.pages.language import translations
 from ibi.foundation.pages.templates import Page
+from ibi.foundation.translation.language import translations
 from ibi.identifier.verbs import COMPOSITIONS
 from ibi.resolver.web.views import OUTCOME_TEXTS
 from tests.resolver.web.test_pages import read, text_of

@@ -18,7 +18,7 @@ from tests.support.tools.debian import program
 Engine = Literal["chromium", "firefox"]
 Scheme = Literal["light", "dark"]
 
-_CATALOGUE: Final = Path(ibi.__file__).parent / "foundation/pages/locale/pt.po"
+_CATALOGUE: Final = Path(ibi.__file__).parent / "foundation/translation/locale/pt.po"
 _LOCALES: Final = {"en": "en-US", "pt": "pt-BR"}
 _WHY: Final = "These tests open pages in real browsers"
 

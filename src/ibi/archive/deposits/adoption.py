@@ -13,7 +13,7 @@ from collections.abc import Callable
 from ibi.archive.holder_check import HolderCheck
 from ibi.archive.ports.catalogue import Catalogue
 from ibi.archive.rules.adoption import AdoptablePrefixes, Adoption
-from ibi.errors import StateError
+from ibi.errors import Sentence, StateError
 from ibi.identifier.label import Label
 from ibi.minting.rules.label_generator import instant_of
 from ibi.model.clock import Clock
@@ -43,10 +43,15 @@ class Adoptions:
         for label in adoption.labels:
             self._prefixes.check(label, now)
             if self._catalogue.items.find(label.canonical) is not None:
-                msg = f"{label} names another item already: no label is given twice."
+                msg = Sentence(
+                    "%(label)s names another item already: no label is given twice.", label=label
+                )
                 raise StateError(msg)
             if self._catalogue.reservations.find(label.canonical) is not None:
-                msg = f"{label} is reserved in this archive, for an item that comes later."
+                msg = Sentence(
+                    "%(label)s is reserved in this archive, for an item that comes later.",
+                    label=label,
+                )
                 raise StateError(msg)
 
     def check_elsewhere(self, adoption: Adoption) -> dict[str, object]:

@@ -29,7 +29,7 @@ from ibi.archive.rules.collections.membership import find_collection
 from ibi.archive.rules.deposit_request import DepositRequest, NewItem, Revision, read, target_of
 from ibi.archive.rules.file_path import FilePaths, check_path
 from ibi.archive.rules.incoming_item import is_import
-from ibi.errors import ArchiveRequestError, StateError, UnknownError, shown
+from ibi.errors import ArchiveRequestError, Sentence, StateError, UnknownError, shown
 from ibi.identifier.label import Label
 from ibi.identifier.language import Language
 from ibi.model.change import Act, ItemChange
@@ -131,19 +131,21 @@ class Deposits:
 
     def _adopting(self) -> Adoptions:
         if self._adoptions is None:
-            raise StateError("This archive adopts no items.")
+            raise StateError(Sentence("This archive adopts no items."))
         return self._adoptions
 
     def _check_free(self, name: Label) -> None:
         if self._items.find(name.canonical) is not None:
-            msg = f"{name} names another item already: no label is given twice."
+            msg = Sentence(
+                "%(label)s names another item already: no label is given twice.", label=name
+            )
             raise StateError(msg)
 
     def _revisable(self, label: Label) -> StoredItem:
         held = self._archive.get_live(label)
         item_transitions.check_editable(held.item)
         if held.item.kind != "data" or held.item.runs_at:
-            msg = f"{held.item.forms.label} is not an item that has files."
+            msg = Sentence("%(label)s is not an item that has files.", label=held.item.forms.label)
             raise StateError(msg)
         return held
 
@@ -165,7 +167,7 @@ class Deposits:
         self._archive.settle()  # its completion may be decided and not yet in the catalogue
         deposit = self.get(id)
         if deposit.completed:
-            msg = f"This deposit is completed: {deposit.completed}."
+            msg = Sentence("This deposit is completed: %(completed)s.", completed=deposit.completed)
             raise StateError(msg)
         return deposit
 
@@ -252,7 +254,7 @@ class Deposits:
             if deposit.completed:
                 return archive.get_described(deposit.completed)
             if is_import(id):
-                raise StateError("What is imported is completed as an import.")
+                raise StateError(Sentence("What is imported is completed as an import."))
             self.check_whole(id)
             files = [staged.file for staged in self._staging.staged(id) if staged.file is not None]
             wanted = read(msgspec.json.decode(deposit.request, type=DepositRequest))
@@ -277,14 +279,17 @@ class Deposits:
     def check_whole(self, id: str) -> None:  # noqa: A002
         """Raise if a file of the deposit is incomplete."""
         if self._staging.unpacking(id):
-            msg = (
+            msg = Sentence(
                 "A zip or tar file was taken apart only half: do it again, or give the deposit up."
             )
             raise StateError(msg)
         if self._staging.unfinished(id):
             parts = [staged.path for staged in self._staging.staged(id) if staged.file is None]
             names = ", ".join(map(shown, parts[:3])) or "a file"
-            raise StateError(f"This has not come whole: {names}. Send the rest, or remove it.")
+            msg = Sentence(
+                "This has not come whole: %(names)s. Send the rest, or remove it.", names=names
+            )
+            raise StateError(msg)
 
     def _deposit(
         self,
@@ -296,7 +301,7 @@ class Deposits:
     ) -> Label:
         archive = self._archive
         if wanted.runs_at and files:
-            msg = "A web service that runs elsewhere has no files here."
+            msg = Sentence("A web service that runs elsewhere has no files here.")
             raise ArchiveRequestError(msg)
         _check_clashes(file.path for file in files)
         self._check(wanted)
@@ -337,10 +342,12 @@ class Deposits:
         put = {file.path: file for file in files}
         for path in wanted.removed:
             if path not in before or path in put:
-                msg = f"{shown(path)} cannot be removed: it is not there, or comes anew."
+                msg = Sentence(
+                    "%(path)s cannot be removed: it is not there, or comes anew.", path=shown(path)
+                )
                 raise ArchiveRequestError(msg)
         if not put and not wanted.removed:
-            msg = "Nothing comes and nothing goes: send a file, or say what to remove."
+            msg = Sentence("Nothing comes and nothing goes: send a file, or say what to remove.")
             raise ArchiveRequestError(msg)
         after = {path: before[path] for path in before if path not in wanted.removed} | put
         _check_clashes(after)
@@ -366,7 +373,11 @@ class Deposits:
 def _check_languages(wanted: NewItem, original: Language) -> None:
     """Raise if an item and its translation would be in the same language."""
     if wanted.language == original:
-        msg = f"{wanted.translation_of} is in {original} itself: a translation is not."
+        msg = Sentence(
+            "%(item)s is in %(original)s itself: a translation is not.",
+            item=wanted.translation_of,
+            original=original,
+        )
         raise StateError(msg)
 
 
@@ -380,6 +391,10 @@ def _check_clashes(paths: Iterable[str]) -> None:
     for path in sorted(paths):
         clash = taken.clash(path)
         if clash is not None:
-            msg = f"{shown(path)} and {shown(clash)} cannot lie side by side on every system."
+            msg = Sentence(
+                "%(path)s and %(clash)s cannot lie side by side on every system.",
+                path=shown(path),
+                clash=shown(clash),
+            )
             raise ArchiveRequestError(msg)
         taken.add(path)

@@ -13,7 +13,7 @@ from typing import BinaryIO, TypeAlias
 
 from ibi.archive.ports.file_store import Sink, StagingArea
 from ibi.archive.rules.file_path import check_path
-from ibi.errors import StateError, shown
+from ibi.errors import Sentence, StateError, shown
 
 Unpacking: TypeAlias = Callable[
     [BinaryIO, Callable[[str], AbstractContextManager[Sink]]], Sequence[str]
@@ -32,7 +32,10 @@ def unpack(
     def write(inner: str) -> Iterator[Sink]:
         target = check_path(f"{within}{inner}")
         if staging.staged_file(deposit, target) is not None:
-            msg = f"{shown(target)} is here already: remove it, or unpack into a folder."
+            msg = Sentence(
+                "%(target)s is here already: remove it, or unpack into a folder.",
+                target=shown(target),
+            )
             raise StateError(msg)
         staging.note_unpacking(deposit, target)
         with staging.receive(deposit, target, 0) as sink:

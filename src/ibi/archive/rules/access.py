@@ -19,7 +19,7 @@ from ipaddress import (
 )
 from typing import Final, TypeAlias
 
-from ibi.errors import ArchiveRequestError, shown
+from ibi.errors import ArchiveRequestError, Sentence, shown
 from ibi.identifier.label import Label
 from ibi.model.item import Item
 from ibi.wire.url_list import UrlList
@@ -41,7 +41,11 @@ _MAPPED: Final = IPv6Network("::ffff:0:0/96")
 def networks(texts: Sequence[str]) -> tuple[str, ...]:
     """Read the networks of readers, each in its one spelling and once."""
     if len(texts) > MOST_NETWORKS:
-        msg = f"{len(texts)} networks are too many for one item: {MOST_NETWORKS} are the most."
+        msg = Sentence(
+            "%(texts)s networks are too many for one item: %(most)s are the most.",
+            texts=len(texts),
+            most=MOST_NETWORKS,
+        )
         raise ArchiveRequestError(msg)
     return tuple(dict.fromkeys(str(_network(text)) for text in texts))
 
@@ -60,7 +64,9 @@ def _network(text: str) -> _Network:
 
 
 def _refusal(text: str, why: str = "expected 10.0.0.0/8, or 2001:db8::/32.") -> ArchiveRequestError:
-    return ArchiveRequestError(f"{shown(text)} is not a network: {why}")
+    return ArchiveRequestError(
+        Sentence("%(text)s is not a network: %(why)s", text=shown(text), why=why)
+    )
 
 
 def _plain(network: _Network) -> _Network:

@@ -15,7 +15,7 @@ from ibi.archive.rules.deposit_request import NewItem
 from ibi.archive.rules.file_path import check_path
 from ibi.archive.rules.item_languages import own_languages
 from ibi.archive.rules.item_transitions import Draft
-from ibi.errors import StateError
+from ibi.errors import Sentence, StateError
 from ibi.identifier.label import Label, parse
 from ibi.identifier.language import Language
 from ibi.metadata.json_record import new_record_from
@@ -166,7 +166,10 @@ def _set_software(draft: Draft, forms: Forms, software: Forms | None) -> None:
     if item is None:
         return
     if item.kind != "data":
-        msg = f"{item.forms.label} runs on the software of the archive, which is a setting of it."
+        msg = Sentence(
+            "%(label)s runs on the software of the archive, which is a setting of it.",
+            label=item.forms.label,
+        )
         raise StateError(msg)
     draft.put(replace(item, platform_software=software))
 
@@ -200,21 +203,36 @@ def _translate(draft: Draft, forms: Forms, language: Language, wanted: Forms | N
 
 def _check_data(item: Item) -> None:
     if item.kind == "metadata":
-        raise StateError(f"{item.forms.label} are metadata: they have no list of files.")
+        raise StateError(
+            Sentence("%(label)s are metadata: they have no list of files.", label=item.forms.label)
+        )
 
 
 def _check_markable(item: Item) -> None:
     label = item.forms.label
     if item.kind == "metadata":
-        raise StateError(f"{label} are metadata: they stay, or go, with the item they describe.")
+        raise StateError(
+            Sentence(
+                "%(label)s are metadata: they stay, or go, with the item they describe.",
+                label=label,
+            )
+        )
     if item.kind == "service":
-        raise StateError(f"{label} is the service of this archive, which is never transferred.")
+        raise StateError(
+            Sentence(
+                "%(label)s is the service of this archive, which is never transferred.", label=label
+            )
+        )
 
 
 def _target(item: Item, path: str, has_file: Callable[[str], bool]) -> str:
     target = check_path(path)
     if item.kind != "data" or item.runs_at or not has_file(target):
-        msg = f"{item.forms.label} has no file {target!r} that could be its target."
+        msg = Sentence(
+            "%(label)s has no file %(target)s that could be its target.",
+            label=item.forms.label,
+            target=repr(target),
+        )
         raise StateError(msg)
     return target
 
@@ -222,7 +240,9 @@ def _target(item: Item, path: str, has_file: Callable[[str], bool]) -> str:
 def _readers(item: Item, texts: list[str]) -> tuple[str, ...]:
     readers = access.networks(texts)
     if readers and (item.kind != "data" or item.runs_at):
-        msg = f"{item.forms.label} has no files here whose readers could be limited."
+        msg = Sentence(
+            "%(label)s has no files here whose readers could be limited.", label=item.forms.label
+        )
         raise StateError(msg)
     return readers
 

@@ -11,7 +11,7 @@ import msgspec
 from ibi.archive.rules.access import networks
 from ibi.archive.rules.adoption import Adoption, AdoptionRequest, read_adoption
 from ibi.archive.rules.file_path import check_path
-from ibi.errors import ArchiveRequestError, shown
+from ibi.errors import ArchiveRequestError, Sentence, shown
 from ibi.identifier.label import Label, parse
 from ibi.identifier.language import Language
 from ibi.metadata.json_record import new_record_from
@@ -88,22 +88,31 @@ def read(request: DepositRequest) -> NewItem | Revision:
     if request.item:
         return _revision(request)
     if request.remove:
-        msg = "Only an item that is there can lose files: 'remove' goes with 'item'."
+        msg = Sentence("Only an item that is there can lose files: 'remove' goes with 'item'.")
         raise ArchiveRequestError(msg)
     if request.service and not is_web_address(request.service):
-        msg = f"{shown(request.service)} is not the address of a web service: expected http(s)."
+        msg = Sentence(
+            "%(service)s is not the address of a web service: expected http(s).",
+            service=shown(request.service),
+        )
         raise ArchiveRequestError(msg)
     if request.service and (request.target or request.readers):
-        msg = "A web service that runs elsewhere has no files here: neither target nor readers."
+        msg = Sentence(
+            "A web service that runs elsewhere has no files here: neither target nor readers."
+        )
         raise ArchiveRequestError(msg)
     if request.translation_of and not request.language:
-        msg = "A translation needs a language: say which."
+        msg = Sentence("A translation needs a language: say which.")
         raise ArchiveRequestError(msg)
     if request.label and request.adoption is not None:
-        msg = "A reserved label is one of this archive: an item that is adopted has its own."
+        msg = Sentence(
+            "A reserved label is one of this archive: an item that is adopted has its own."
+        )
         raise ArchiveRequestError(msg)
     if request.translated_from and not request.translation_of:
-        msg = "Only a translation is translated from a language: say of which item it is one."
+        msg = Sentence(
+            "Only a translation is translated from a language: say of which item it is one."
+        )
         raise ArchiveRequestError(msg)
     return NewItem(
         record=new_record_from(request.metadata),
@@ -132,7 +141,7 @@ def read(request: DepositRequest) -> NewItem | Revision:
 def _revision(request: DepositRequest) -> Revision:
     kept = DepositRequest(item=request.item, target=request.target, remove=request.remove)
     if request != kept:
-        msg = (
+        msg = Sentence(
             "With 'item' only files come, or go by 'remove', and 'target' may say which is the "
             "main one: the rest of a description is changed where the item is."
         )
@@ -153,12 +162,14 @@ def target_of(wanted: str, paths: Iterable[str]) -> str:
     present = set(paths)
     if wanted:
         if wanted not in present:
-            msg = f"The target file {shown(wanted)} is not among the files."
+            msg = Sentence(
+                "The target file %(wanted)s is not among the files.", wanted=shown(wanted)
+            )
             raise ArchiveRequestError(msg)
         return wanted
     if len(present) <= 1:
         return next(iter(present), "")
     if "index.html" in present:
         return "index.html"
-    msg = "There are several files: say which is the target, to which the label leads."
+    msg = Sentence("There are several files: say which is the target, to which the label leads.")
     raise ArchiveRequestError(msg)

@@ -8,7 +8,7 @@ from typing import Final
 
 from ibi.archive.rules import item_transitions
 from ibi.archive.rules.item_transitions import Draft
-from ibi.errors import StateError
+from ibi.errors import Sentence, StateError
 from ibi.model.item import Item, State
 from ibi.model.label_pair import Forms
 
@@ -21,13 +21,17 @@ def check_last(item: Item, find: Callable[[Forms], Item | None]) -> None:
     _check_data(item)
     after = None if item.next_edition is None else find(item.next_edition)
     if item.next_edition is not None and (after is None or after.state is not State.DELETED):
-        msg = f"{item.forms.label} has a next edition already: {item.next_edition.label}."
+        msg = Sentence(
+            "%(label)s has a next edition already: %(next)s.",
+            label=item.forms.label,
+            next=item.next_edition.label,
+        )
         raise StateError(msg)
 
 
 def _check_data(item: Item) -> None:
     if item.kind != "data":
-        msg = f"{item.forms.label} is not an item that has editions."
+        msg = Sentence("%(label)s is not an item that has editions.", label=item.forms.label)
         raise StateError(msg)
 
 
@@ -42,7 +46,13 @@ def join(draft: Draft, earlier: Forms, later: Forms) -> None:
         _check_data(second)
         if second.previous_edition is not None:
             label = second.previous_edition.label
-            raise StateError(f"{later.label} is the next edition of {label} already.")
+            raise StateError(
+                Sentence(
+                    "%(label)s is the next edition of %(earlier)s already.",
+                    label=later.label,
+                    earlier=label,
+                )
+            )
         draft.put(replace(second, previous_edition=earlier))
 
 
@@ -66,7 +76,11 @@ def _check_chain(earlier: Forms, later: Forms, find: Callable[[Forms], Item | No
         if forms is None:
             return
         if forms.names(earlier):
-            msg = f"{later.label} cannot be the next edition of {earlier.label}: it leads back."
+            msg = Sentence(
+                "%(label)s cannot be the next edition of %(earlier)s: it leads back.",
+                label=later.label,
+                earlier=earlier.label,
+            )
             raise StateError(msg)
         found = find(forms)
         forms = None if found is None else found.next_edition

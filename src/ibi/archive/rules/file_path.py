@@ -21,7 +21,7 @@ import unicodedata
 from collections.abc import Iterable
 from typing import Final, TypeAlias
 
-from ibi.errors import FileNameError
+from ibi.errors import FileNameError, Sentence
 
 LONGEST_PART: Final = 255
 LONGEST_PATH: Final = 1024
@@ -46,7 +46,9 @@ _DEVICE: Final = re.compile(
 def check_path(text: str) -> str:
     """Return a path in Unicode normal form C; raise FileNameError if no file can have it."""
     if len(text) > _LONGEST_TEXT:
-        raise FileNameError(text, f"it is longer than {LONGEST_PATH} bytes")
+        raise FileNameError(
+            text, Sentence("it is longer than %(longest)s bytes", longest=LONGEST_PATH)
+        )
     _check_characters(text)
     path = unicodedata.normalize("NFC", text)
     _check_characters(path)  # normalisation changes some signs, such as the Greek ";"
@@ -55,35 +57,43 @@ def check_path(text: str) -> str:
         if fault := _fault(part):
             raise FileNameError(text, fault)
     if len(path.encode()) > LONGEST_PATH:
-        raise FileNameError(text, f"it is longer than {LONGEST_PATH} bytes")
+        raise FileNameError(
+            text, Sentence("it is longer than %(longest)s bytes", longest=LONGEST_PATH)
+        )
     if len(parts) > DEEPEST:
-        raise FileNameError(text, f"it is deeper than {DEEPEST} folders")
+        raise FileNameError(
+            text, Sentence("it is deeper than %(deepest)s folders", deepest=DEEPEST)
+        )
     return path
 
 
 def _check_characters(text: str) -> None:
     if _SURROGATE.search(text):
-        raise FileNameError(text, "its name is not valid UTF-8")
+        raise FileNameError(text, Sentence("its name is not valid UTF-8"))
     if _CONTROL.search(text):
-        raise FileNameError(text, "it has a control character")
+        raise FileNameError(text, Sentence("it has a control character"))
     if _TURNING.search(text):
-        raise FileNameError(text, "it has a character that turns the direction of writing")
+        raise FileNameError(
+            text, Sentence("it has a character that turns the direction of writing")
+        )
     if found := _REFUSED.search(text):
-        raise FileNameError(text, f"not every file system takes the character {found[0]}")
+        raise FileNameError(
+            text, Sentence("not every file system takes the character %(found)s", found=found[0])
+        )
 
 
 def _fault(part: str) -> str:
     """Return the fault of one part of a path; empty if there is none."""
     if not part:
-        return "it is empty, begins or ends with a slash, or has two of them in a row"
+        return Sentence("it is empty, begins or ends with a slash, or has two of them in a row")
     if part in {".", ".."}:
-        return f'"{part}" is not a name'
+        return Sentence('"%(part)s" is not a name', part=part)
     if part.endswith(".") or part != part.rstrip():
-        return "a dot or a blank at the end of a name is cut off by some file systems"
+        return Sentence("a dot or a blank at the end of a name is cut off by some file systems")
     if len(part.encode()) > LONGEST_PART:
-        return f"one of its names is longer than {LONGEST_PART} bytes"
+        return Sentence("one of its names is longer than %(longest)s bytes", longest=LONGEST_PART)
     if _DEVICE.fullmatch(part):
-        return f"{part} is a device on some systems"
+        return Sentence("%(part)s is a device on some systems", part=part)
     return ""
 
 
@@ -128,7 +138,7 @@ class FilePaths:
             new += _key(folder) not in names
             _, inner = names.setdefault(_key(folder), (folder, {}))
             if inner is None:
-                raise FileNameError(path, f"{folder} is a file")
+                raise FileNameError(path, Sentence("%(folder)s is a file", folder=folder))
             names = inner
         new += _key(file) not in names
         names[_key(file)] = (file, None)

@@ -8,7 +8,7 @@ from typing import Final
 
 from ibi.archive.ports.catalogue import StoredItem
 from ibi.archive.rules.deposit_request import NewItem
-from ibi.errors import ArchiveRequestError, DeletedError, StateError, shown
+from ibi.errors import ArchiveRequestError, DeletedError, Sentence, StateError, shown
 from ibi.identifier.label import Label
 from ibi.model.item import Item, State, Tombstone
 from ibi.model.label_pair import Forms
@@ -78,7 +78,9 @@ def check_editable(item: Item) -> None:
     if item.state is State.DELETED:
         raise DeletedError(str(item.forms.label))
     if item.state is State.COPY:
-        msg = f"{item.forms.label} is a Copy here: it is changed where its Original is."
+        msg = Sentence(
+            "%(label)s is a Copy here: it is changed where its Original is.", label=item.forms.label
+        )
         raise StateError(msg)
     check_at_rest(item)
 
@@ -86,7 +88,11 @@ def check_editable(item: Item) -> None:
 def check_at_rest(item: Item) -> None:
     """Raise if the item is being transferred: the receiver must get what was offered."""
     if item.transfer is not None:
-        msg = f"{item.forms.label} is being transferred to {item.transfer.peer}: wait, or undo it."
+        msg = Sentence(
+            "%(label)s is being transferred to %(peer)s: wait, or undo it.",
+            label=item.forms.label,
+            peer=item.transfer.peer,
+        )
         raise StateError(msg)
 
 
@@ -104,14 +110,19 @@ def deleted(item: Item, who: str, reason: str, replaced_by: Forms | None, now: i
     """Return the deleted item: its names stay, with a tombstone that records the deletion."""
     check_editable(item)
     if item.kind == "service":
-        msg = "The archive service's own item cannot be deleted."
+        msg = Sentence("The archive service's own item cannot be deleted.")
         raise StateError(msg)
     text = reason.strip()
     if not text or len(text) > _LONGEST_REASON or not text.isprintable():
-        msg = f"A deletion needs a reason, of at most {_LONGEST_REASON} characters in one line."
+        msg = Sentence(
+            "A deletion needs a reason, of at most %(longest)s characters in one line.",
+            longest=_LONGEST_REASON,
+        )
         raise ArchiveRequestError(msg)
     if replaced_by is not None and replaced_by.names(item.forms):
-        msg = f"{shown(item.forms.label.spelling)} cannot be replaced by itself."
+        msg = Sentence(
+            "%(label)s cannot be replaced by itself.", label=shown(item.forms.label.spelling)
+        )
         raise StateError(msg)
     return replace(
         item,

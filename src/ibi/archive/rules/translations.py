@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from ibi.archive.rules.item_languages import own_languages
 from ibi.archive.rules.item_transitions import Draft
-from ibi.errors import StateError
+from ibi.errors import Sentence, StateError
 from ibi.identifier.language import Language
 from ibi.model.item import Item
 from ibi.model.label_pair import Forms
@@ -23,11 +23,20 @@ _Group = dict[Language, Forms]
 def check_free(item: Item, language: Language) -> None:
     """Raise if the group of an item has a translation into a language already."""
     if item.kind == "metadata":
-        msg = f"{item.forms.label} are metadata: they are described in further languages."
+        msg = Sentence(
+            "%(label)s are metadata: they are described in further languages.",
+            label=item.forms.label,
+        )
         raise StateError(msg)
     _check_kind(item)
     if language in _group(item):
-        raise StateError(f"{item.forms.label} has a translation into {language} already.")
+        raise StateError(
+            Sentence(
+                "%(label)s has a translation into %(language)s already.",
+                label=item.forms.label,
+                language=language,
+            )
+        )
 
 
 def join(draft: Draft, forms: Forms, language: Language, other: Forms) -> None:
@@ -35,7 +44,12 @@ def join(draft: Draft, forms: Forms, language: Language, other: Forms) -> None:
     item, translation = _found(draft, forms), draft.find(other)
     _check_kind(item)
     if language in own_languages(item) and not item.forms.names(other):
-        msg = f"{forms.label} is in {language} itself: {other.label} is no translation of it."
+        msg = Sentence(
+            "%(label)s is in %(language)s itself: %(other)s is no translation of it.",
+            label=forms.label,
+            language=language,
+            other=other.label,
+        )
         raise StateError(msg)
     theirs: _Group = {}
     if translation is not None:
@@ -50,7 +64,13 @@ def join(draft: Draft, forms: Forms, language: Language, other: Forms) -> None:
     ours = _group(item)
     for into in ours.keys() & theirs.keys():
         if not ours[into].names(theirs[into]):
-            raise StateError(f"{forms.label} has a translation into {into} already.")
+            raise StateError(
+                Sentence(
+                    "%(label)s has a translation into %(language)s already.",
+                    label=forms.label,
+                    language=into,
+                )
+            )
     for member in (forms, *ours.values()):
         _tell(draft, member, theirs)
     for member in theirs.values():
@@ -76,7 +96,13 @@ def move(draft: Draft, forms: Forms, language: Language | None) -> None:
     group = _group(item)
     taken = group.get(language) if language is not None else None
     if taken is not None and not taken.names(forms):
-        raise StateError(f"{forms.label} has a translation into {language} already.")
+        raise StateError(
+            Sentence(
+                "%(label)s has a translation into %(language)s already.",
+                label=forms.label,
+                language=language,
+            )
+        )
     draft.put(replace(item, language=language))
     spread(draft, forms)
 
@@ -85,7 +111,13 @@ def spread(draft: Draft, forms: Forms) -> None:
     """Tell the group of an item in which languages the item is now."""
     item = _found(draft, forms)
     for language in _own(item).keys() & dict(item.translations).keys():
-        raise StateError(f"{forms.label} has a translation into {language} already.")
+        raise StateError(
+            Sentence(
+                "%(label)s has a translation into %(language)s already.",
+                label=forms.label,
+                language=language,
+            )
+        )
     for _, member in item.translations:
         _forget(draft, member, [forms])
         _tell(draft, member, _own(item))
@@ -108,17 +140,26 @@ def _own(item: Item) -> _Group:
 def _check_language(item: Item, language: Language) -> None:
     own = [str(each) for each in _own(item)]
     if own and language.code not in {each.code for each in _own(item)}:
-        msg = f"{item.forms.label} is in {', '.join(own)}: it is no translation into {language}."
+        msg = Sentence(
+            "%(label)s is in %(own)s: it is no translation into %(language)s.",
+            label=item.forms.label,
+            own=", ".join(own),
+            language=language,
+        )
         raise StateError(msg)
 
 
 def _check_kind(item: Item, of: Item | None = None) -> None:
     if item.kind == "service":
-        raise StateError(f"{item.forms.label} is not an item that has translations.")
+        raise StateError(
+            Sentence("%(label)s is not an item that has translations.", label=item.forms.label)
+        )
     if of is not None and item.kind != of.kind:
-        msg = (
-            f"{item.forms.label} is no translation of {of.forms.label}: only items are "
-            "translations of items, and metadata of metadata."
+        msg = Sentence(
+            "%(label)s is no translation of %(original)s: only items are translations of items, "
+            "and metadata of metadata.",
+            label=item.forms.label,
+            original=of.forms.label,
         )
         raise StateError(msg)
 
@@ -132,7 +173,13 @@ def _tell(draft: Draft, forms: Forms, news: _Group) -> None:
         if other.names(item.forms):
             continue
         if language in own_languages(item) or not known.get(language, other).names(other):
-            raise StateError(f"{forms.label} has a translation into {language} already.")
+            raise StateError(
+                Sentence(
+                    "%(label)s has a translation into %(language)s already.",
+                    label=forms.label,
+                    language=language,
+                )
+            )
         known.setdefault(language, other)
     draft.put(replace(item, translations=_sorted(known.items())))
 

@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any, Final
 from markupsafe import Markup, escape
 
 from ibi.archive.rules.calendar import day_of
-from ibi.foundation.pages.language import CHOICES, translations
+from ibi.foundation.translation.language import CHOICES, translations
 from ibi.metadata.cited_work import PARTICLE, CitedWork, Person, WorkKind
 from ibi.metadata.csl_json import csl_value
 from ibi.model.clock import SECOND, Clock

@@ -14,6 +14,7 @@ from starlette.responses import Response
 
 from ibi.archive.ports.catalogue import DigestState
 from ibi.archive.resolver_links.digest_log import DigestLog
+from ibi.errors import Sentence
 from ibi.foundation.web.request_body import number_of
 from ibi.wire.digest import MAX_CURSOR, MEDIA_TYPE, DigestPage, encode
 
@@ -50,7 +51,7 @@ class DigestEndpoint:
     async def page(self, request: Request) -> Response:
         """Answer with the page that follows a cursor."""
         if not self._published:
-            raise HTTPException(HTTPStatus.NOT_FOUND, "This archive publishes no digest.")
+            raise HTTPException(HTTPStatus.NOT_FOUND, Sentence("This archive publishes no digest."))
         epoch = request.query_params.get("epoch", "")
         after = number_of(request.query_params.get("after", "") or "0", 0, MAX_CURSOR)
         state, place = await asyncio.to_thread(self._digest.place, epoch, after)

@@ -29,11 +29,12 @@ from ibi.archive.web.views import (
     RefusedListView,
     TombstoneView,
 )
-from ibi.errors import DeletedError
-from ibi.foundation.pages.language import page_language
+from ibi.errors import DeletedError, Sentence
 from ibi.foundation.pages.response import PAGE_HEADERS
 from ibi.foundation.pages.templates import ProblemView
+from ibi.foundation.translation.language import in_one_language, page_language
 from ibi.foundation.web.problems import MEDIA_TYPE, Problem, problem_of
+from ibi.identifier.language_preference import LanguagePreference
 from ibi.metadata.cited_work import cited_work
 from ibi.model.clock import Clock
 from ibi.model.item import File
@@ -165,7 +166,7 @@ class ItemPages:
             metadata=look.metadata.item.forms if look.record and look.metadata else None,
         )
         if _prefers_json(request):
-            response = _tombstone_problem(view)
+            response = _tombstone_problem(view, preference(request))
         else:
             page = self._pages.tombstone(view, preference(request), here(request))
             response = page_response(page, HTTPStatus.GONE)
@@ -184,21 +185,24 @@ def _prefers_json(request: Request) -> bool:
     return "text/html" not in accepted and any(each in accepted for each in _JSON)
 
 
-def _tombstone_problem(view: TombstoneView) -> Response:
-    general, _ = problem_of(DeletedError(view.forms.label.spelling))
+def _tombstone_problem(view: TombstoneView, reader: LanguagePreference) -> Response:
+    label, reason = view.forms.label.spelling, view.tombstone.reason
+    general, _ = problem_of(DeletedError(label))
+    what = Sentence("%(label)s was deleted. %(reason)s", label=label, reason=reason)
+    (title, detail), language = in_one_language((general.title, what), reader)
     problem = TombstoneProblem(
         general.type,
-        general.title,
+        title,
         general.status,
-        f"{view.forms.label.spelling} was deleted. {view.tombstone.reason}",
+        detail,
         moment(view.tombstone.deleted),
         view.tombstone.who,
-        view.tombstone.reason,
+        reason,
         labels(view.tombstone.replaced_by),
         labels(view.metadata),
         view.title,
     )
-    headers = {**PAGE_HEADERS, "Cache-Control": "no-cache"}
+    headers = {**PAGE_HEADERS, "Cache-Control": "no-cache", "Content-Language": language}
     return Response(msgspec.json.encode(problem), general.status, headers, MEDIA_TYPE)
 
 

@@ -8,8 +8,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ibi.foundation.pages import response
-from ibi.foundation.pages.language import preference_of
 from ibi.foundation.pages.templates import Page
+from ibi.foundation.translation.language import preference_of
 from ibi.foundation.web.header_values import link
 from ibi.identifier.language_preference import LanguagePreference
 

@@ -36,8 +36,8 @@ from ibi.errors import (
     ReadersError,
     UnknownError,
 )
-from ibi.foundation.pages.language import preference_of
 from ibi.foundation.pages.static_files import SECURITY_POLICY
+from ibi.foundation.translation.language import preference_of
 from ibi.foundation.web.header_values import content_disposition
 from ibi.identifier.label import Label
 from ibi.identifier.language import Language

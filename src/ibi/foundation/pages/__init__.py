@@ -1,1 +1,1 @@
-"""HTML pages: the template engine, base templates, style sheet, translations, formats, links."""
+"""HTML pages: the template engine, base templates, style sheet, formats, links."""

@@ -7,7 +7,7 @@ from typing import Final
 from urllib.parse import parse_qsl, quote, quote_plus, urlsplit
 
 from ibi.errors import LabelError
-from ibi.foundation.pages.language import CHOICES
+from ibi.foundation.translation.language import CHOICES
 from ibi.identifier.label import Label, parse
 from ibi.identifier.persistent_url import PersistentUrl
 from ibi.model.label_pair import Forms

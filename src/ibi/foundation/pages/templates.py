@@ -12,10 +12,8 @@ from typing import Final
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from ibi.errors import Sentence
 from ibi.foundation.pages.formats import Formats
 from ibi.foundation.pages.icons import ICONS, MARK
-from ibi.foundation.pages.language import CHOICES, page_language, translations
 from ibi.foundation.pages.links import Links
 from ibi.foundation.pages.site import Site
 from ibi.foundation.pages.static_files import (
@@ -25,6 +23,13 @@ from ibi.foundation.pages.static_files import (
     SCRIPT_CHECKSUM,
     STYLE_SHEET,
     versioned,
+)
+from ibi.foundation.translation.language import (
+    CHOICES,
+    is_translated,
+    page_language,
+    translated,
+    translations,
 )
 from ibi.foundation.web.problems import UNTITLED, Problem
 from ibi.identifier.language_preference import LanguagePreference
@@ -94,8 +99,9 @@ class Templates:
                 Formats(code),
                 {
                     **shared,
-                    "translated": partial(_translated, words),
-                    "is_translated": partial(_is_translated, words),
+                    # Unlike _() this marks nothing as safe.
+                    "translated": partial(translated, words),
+                    "is_translated": partial(is_translated, words),
                     **names,
                 },
             )
@@ -104,7 +110,7 @@ class Templates:
 
     def translated(self, sentence: str, preference: LanguagePreference) -> str:
         """Return a sentence from outside the templates in the reader's language, if translated."""
-        return _translated(self._words[page_language(preference).code], sentence)
+        return translated(self._words[page_language(preference).code], sentence)
 
     def page(self, name: str, view: object, preference: LanguagePreference, here: str) -> Page:
         """Return the page for a view; `here` is its own path and query."""
@@ -132,19 +138,6 @@ def _environment(
     environment.filters["breakable"] = _breakable
     environment.filters["short_month"] = formats.short_month
     return environment
-
-
-def _translated(words: NullTranslations, sentence: str) -> str:
-    """Translate a text from outside the templates: unlike _() this marks nothing as safe."""
-    if isinstance(sentence, Sentence):
-        return sentence.translated(words.gettext)
-    return words.gettext(sentence) if sentence else ""  # the empty id is the catalogue's header
-
-
-def _is_translated(words: NullTranslations, text: str) -> bool:
-    """Return whether a text from outside the templates is shown in the language of the page."""
-    template = text.template if isinstance(text, Sentence) else text
-    return type(words) is NullTranslations or words.gettext(template) != template
 
 
 def _breakable(text: str) -> Markup:

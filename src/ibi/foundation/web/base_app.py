@@ -82,8 +82,9 @@ def _on_error(show_problem: ShowProblem) -> Callable[[Request, Exception], Await
         if wants_page:
             response = show_problem(problem, request)
         else:
-            text = f"{printable(problem.title)}\n{printable(problem.detail)}\n"
-            response = Response(text, problem.status, FRESH, "text/plain")
+            told, about_language = problems.localized(problem, problems.languages_of(request))
+            text = f"{printable(told.title)}\n{printable(told.detail)}\n"
+            response = Response(text, problem.status, {**FRESH, **about_language}, "text/plain")
         response.headers.update(headers)
         return response
 

@@ -211,7 +211,8 @@ class BoundedHttp(HttpToolsProtocol):
                 self._cut_off(cycle)
                 if cycle.response_started:
                     raise
-                await cut_off()(scope, receive, send)  # type: ignore[arg-type]  # the same protocol
+                stopped = cut_off(_accept_language(scope))
+                await stopped(scope, receive, send)  # type: ignore[arg-type]  # the same protocol
 
         super()._start_asgi_task(cycle, run)
 
@@ -246,3 +247,9 @@ class BoundedHttp(HttpToolsProtocol):
         self._end()
         self._taken()
         super().connection_lost(exc)
+
+
+def _accept_language(scope: Scope) -> str:
+    headers = scope["headers"] if scope["type"] == "http" else ()
+    found = (value for name, value in headers if name == b"accept-language")
+    return next(found, b"").decode("latin-1")

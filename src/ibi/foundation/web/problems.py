@@ -53,7 +53,7 @@ from ibi.errors import (
     UnknownError,
     WriterUnavailableError,
 )
-from ibi.errors.sentence import plain
+from ibi.foundation.translation.language import in_one_language, preference_of
 
 _LOG: Final = structlog.get_logger()
 
@@ -175,6 +175,22 @@ _PROBLEMS: Final[tuple[tuple[type[IbiError], HTTPStatus, str, str], ...]] = (
     (ReadingError, HTTPStatus.BAD_REQUEST, "not-a-label", Sentence("The text is not a label")),
 )
 
+_PHRASES: Final = {
+    HTTPStatus.BAD_REQUEST: Sentence("Bad Request"),
+    HTTPStatus.FORBIDDEN: Sentence("Forbidden"),
+    HTTPStatus.NOT_FOUND: Sentence("Not Found"),
+    HTTPStatus.METHOD_NOT_ALLOWED: Sentence("Method Not Allowed"),
+    HTTPStatus.NOT_ACCEPTABLE: Sentence("Not Acceptable"),
+    HTTPStatus.PRECONDITION_FAILED: Sentence("Precondition Failed"),
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE: Sentence("Request Entity Too Large"),
+    HTTPStatus.REQUEST_URI_TOO_LONG: Sentence("Request-URI Too Long"),
+    HTTPStatus.UNSUPPORTED_MEDIA_TYPE: Sentence("Unsupported Media Type"),
+    HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE: Sentence("Requested Range Not Satisfiable"),
+    HTTPStatus.SERVICE_UNAVAILABLE: Sentence("Service Unavailable"),
+}
+"""Phrases of the statuses that handlers and the router answer with; a reader's language may differ
+(RFC 9457, 4.2.1)."""
+
 _SENTENCES: Final = {
     HTTPStatus.NOT_FOUND: Sentence("There is nothing at this address."),
     HTTPStatus.METHOD_NOT_ALLOWED: Sentence("This address does not take this method."),
@@ -217,15 +233,16 @@ def problem_of(error: Exception) -> tuple[Problem, dict[str, str]]:
     if status is HTTPStatus.UNAUTHORIZED:
         headers["WWW-Authenticate"] = 'Bearer realm="ibi"'
     if isinstance(error, ReadersError):
-        headers["Vary"] = "Accept, Authorization"
-    problem = Problem(f"urn:ibi:problem:{name}", plain(title), status, _public(error), retry_after)
+        headers["Vary"] = "Accept, Accept-Language, Authorization"
+    problem = Problem(f"urn:ibi:problem:{name}", title, status, _public(error), retry_after)
     return problem, headers
 
 
 def _problem_of_http(error: HTTPException) -> tuple[Problem, dict[str, str]]:
     status = HTTPStatus(error.status_code)
     detail = _SENTENCES.get(status, "") if error.detail == status.phrase else error.detail
-    return Problem(UNTITLED, status.phrase, status, detail), dict(error.headers or {})
+    title = _PHRASES.get(status, status.phrase)
+    return Problem(UNTITLED, title, status, detail), dict(error.headers or {})
 
 
 def _described(error: IbiError) -> tuple[HTTPStatus, str, str]:
@@ -248,17 +265,27 @@ def _public(error: IbiError) -> str:
     return error.message()
 
 
-def _answer(problem: Problem, headers: dict[str, str]) -> Response:
-    headers["Cache-Control"] = "no-store"
+def localized(problem: Problem, accept_language: str) -> tuple[Problem, dict[str, str]]:
+    """Return a problem with title and detail in a reader's language, and the headers of that."""
+    texts, language = in_one_language(
+        (problem.title, problem.detail), preference_of(accept_language)
+    )
+    title, detail = texts
+    headers = {"Content-Language": language, "Vary": "Accept-Language"}
+    return msgspec.structs.replace(problem, title=title, detail=detail), headers
+
+
+def _answer(problem: Problem, headers: dict[str, str], accept_language: str) -> Response:
+    told, about_language = localized(problem, accept_language)
     return Response(
-        msgspec.json.encode(problem, enc_hook=plain),
+        msgspec.json.encode(told),
         status_code=problem.status,
         media_type=MEDIA_TYPE,
-        headers=headers,
+        headers={**about_language, **headers, "Cache-Control": "no-store"},
     )
 
 
-async def on_ibi_error(_: Request, error: Exception) -> Response:
+async def on_ibi_error(request: Request, error: Exception) -> Response:
     """Answer an error that a handler raised."""
     if not isinstance(error, IbiError):
         raise error
@@ -266,22 +293,23 @@ async def on_ibi_error(_: Request, error: Exception) -> Response:
         _LOG.warning("minting refused", error=str(error))
     if isinstance(error, StorageError):
         _LOG.warning("storage failed", error=str(error))
-    return _answer(*problem_of(error))
+    return _answer(*problem_of(error), languages_of(request))
 
 
-async def on_http_error(_: Request, error: Exception) -> Response:
+async def on_http_error(request: Request, error: Exception) -> Response:
     """Answer an error of the router: no such path, no such method."""
-    return _answer(*problem_of(error))
+    return _answer(*problem_of(error), languages_of(request))
 
 
-async def on_bug(_: Request, error: Exception) -> Response:
+async def on_bug(request: Request, error: Exception) -> Response:
     """Answer a bug without any detail, which is in the log."""
     _LOG.error("unforeseen error", exc_info=error)
     status = HTTPStatus.INTERNAL_SERVER_ERROR
-    return _answer(Problem("urn:ibi:problem:unforeseen", Sentence("Unforeseen error"), status), {})
+    problem = Problem("urn:ibi:problem:unforeseen", Sentence("Unforeseen error"), status)
+    return _answer(problem, {}, languages_of(request))
 
 
-def cut_off() -> Response:
+def cut_off(accept_language: str) -> Response:
     """Answer a request that the stop of the service interrupts."""
     problem = Problem(
         "urn:ibi:problem:stopping",
@@ -290,4 +318,9 @@ def cut_off() -> Response:
         Sentence("The service stopped before the request was complete. Try again when it runs."),
         RETRY_AFTER,
     )
-    return _answer(problem, {"Retry-After": str(RETRY_AFTER)})
+    return _answer(problem, {"Retry-After": str(RETRY_AFTER)}, accept_language)
+
+
+def languages_of(request: Request) -> str:
+    """Return the languages that a client accepts."""
+    return request.headers.get("accept-language", "")

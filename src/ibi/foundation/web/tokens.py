@@ -11,7 +11,14 @@ import re
 import secrets
 from typing import Final
 
-from ibi.errors import ForbiddenError, RequestError, StateError, UnauthenticatedError, shown
+from ibi.errors import (
+    ForbiddenError,
+    RequestError,
+    Sentence,
+    StateError,
+    UnauthenticatedError,
+    shown,
+)
 from ibi.model.clock import SECOND, Clock
 from ibi.model.token import MAX_DAYS, Scopes, Token, TokenStore
 
@@ -48,19 +55,32 @@ class Tokens:
         It is valid for so many days, or with 0 until it is removed.
         """
         if _NAME.fullmatch(name) is None:
-            msg = f"{shown(name)} is not a name for a token: expected letters, digits, . _ or -."
+            msg = Sentence(
+                "%(name)s is not a name for a token: expected letters, digits, . _ or -.",
+                name=shown(name),
+            )
             raise RequestError(msg)
         if scope not in self.scopes.names:
-            msg = f"{shown(scope)} is not a scope: expected {' or '.join(self.scopes.names)}."
+            msg = Sentence(
+                "%(scope)s is not a scope: expected %(names)s.",
+                scope=shown(scope),
+                names=" or ".join(self.scopes.names),
+            )
             raise RequestError(msg)
         if not 0 <= days <= MAX_DAYS:
-            msg = f"A token is valid for 1 to {MAX_DAYS} days, or with 0 until it is removed."
+            msg = Sentence(
+                "A token is valid for 1 to %(most)s days, or with 0 until it is removed.",
+                most=MAX_DAYS,
+            )
             raise RequestError(msg)
         now = self._clock.wall()
         expires = now + days * _DAY if days else 0
         secret = f"ibi_{secrets.token_urlsafe(32)}"
         if not self._store.add_token(Token(name, digest(secret), scope, now, expires)):
-            msg = f"There is a token {shown(name)} already: remove it, or take another name."
+            msg = Sentence(
+                "There is a token %(name)s already: remove it, or take another name.",
+                name=shown(name),
+            )
             raise RequestError(msg)
         self._read_at = None
         return secret
@@ -77,9 +97,11 @@ class Tokens:
             if token.scope == highest and not token.expires
         }
         if powerful == {name}:
-            msg = (
-                f"{name} is the last token with the scope {highest} that does not expire: "
-                "add another first."
+            msg = Sentence(
+                "%(name)s is the last token with the scope %(highest)s that does not expire: "
+                "add another first.",
+                name=name,
+                highest=highest,
             )
             raise StateError(msg)
         if _NAME.fullmatch(name) is None or not self._store.remove_token(name):

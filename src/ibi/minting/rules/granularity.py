@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from ibi.errors import MintingRequestError, shown
+from ibi.errors import MintingRequestError, Sentence, shown
 from ibi.model.clock import SECOND
 
 MINUTE: Final = 60 * SECOND
@@ -33,9 +33,11 @@ def parse_granularity(text: str) -> int | None:
         wanted = wanted.rstrip("0").rstrip(".")
         wanted = f"0{wanted}" if wanted.startswith(".") else wanted
     if wanted not in _TEXTS:
-        msg = (
-            f"{shown(text)} is not a granularity: expected auto, 60, 1, 0.1, 0.01 and so on down "
-            f"to {_BY_NANOSECONDS[1]} seconds."
+        msg = Sentence(
+            "%(text)s is not a granularity: expected auto, 60, 1, 0.1, 0.01 and so on "
+            "down to %(least)s seconds.",
+            text=shown(text),
+            least=_BY_NANOSECONDS[1],
         )
         raise MintingRequestError(msg)
     return _TEXTS[wanted]
@@ -108,7 +110,9 @@ MOST_AT_ONCE: Final = 1_000_000
 def check_count(count: int, most: int = MOST_AT_ONCE) -> None:
     """Raise if the number of labels is not between 1 and the largest batch."""
     if not 1 <= count <= most:
-        msg = f"{count} is not a number of labels: expected 1 to {most}."
+        msg = Sentence(
+            "%(count)s is not a number of labels: expected 1 to %(most)s.", count=count, most=most
+        )
         raise MintingRequestError(msg)
 
 
@@ -116,8 +120,12 @@ def check_duration(count: int, granularity: Granularity, longest: int) -> None:
     """Raise if a batch takes longer than the longest wait of a caller."""
     duration = (count - 1) * granularity.nanoseconds
     if granularity.fixed and duration > longest:
-        msg = (
-            f"{count} labels at a granularity of {granularity} take {duration // SECOND} seconds, "
-            f"and no caller may wait longer than {longest // SECOND}: ask for fewer at once."
+        msg = Sentence(
+            "%(count)s labels at a granularity of %(granularity)s take %(seconds)s seconds, "
+            "and no caller may wait longer than %(longest)s: ask for fewer at once.",
+            count=count,
+            granularity=granularity,
+            seconds=duration // SECOND,
+            longest=longest // SECOND,
         )
         raise MintingRequestError(msg)

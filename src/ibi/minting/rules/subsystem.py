@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ibi.errors import MintingRequestError, ReadingError, shown
+from ibi.errors import MintingRequestError, ReadingError, Sentence, shown
 from ibi.identifier import address, ibip, repository_name
 from ibi.identifier.description import address_warnings
 from ibi.identifier.ibip import Ibip
@@ -34,11 +34,15 @@ class Subsystem:
     def __post_init__(self) -> None:
         """Check all fields, so that no label is ever refused later."""
         if not self.host and not self.ip:
-            msg = "A subsystem needs a host name, an IP address, or both."
+            msg = Sentence("A subsystem needs a host name, an IP address, or both.")
             raise MintingRequestError(msg)
         for port in (self.port, self.ip_port):
             if not 1 <= port <= MAX_PORT:
-                msg = f"{port} is not a port: expected a number from 1 to {MAX_PORT}."
+                msg = Sentence(
+                    "%(port)s is not a port: expected a number from 1 to %(most)s.",
+                    port=port,
+                    most=MAX_PORT,
+                )
                 raise MintingRequestError(msg)
         if self.host is not None:
             object.__setattr__(self, "host", self._canonical_host(self.host))
@@ -49,9 +53,10 @@ class Subsystem:
         try:
             return RepositoryName.mount(host, self.port, _SOME_INSTANT).host
         except ReadingError:
-            msg = (
-                f"{shown(host)} is not a host name that a label can be made of: expected a domain "
-                "name of at least two words, such as mtc-m19.sid.inpe.br."
+            msg = Sentence(
+                "%(host)s is not a host name that a label can be made of: expected a domain name "
+                "of at least two words, such as mtc-m19.sid.inpe.br.",
+                host=shown(host),
             )
             raise MintingRequestError(msg) from None
 
@@ -59,12 +64,15 @@ class Subsystem:
         try:
             canonical = address.canonical(ip)
         except ValueError:
-            msg = f"{shown(ip)} is not an IP address: expected one such as 150.163.34.243."
+            msg = Sentence(
+                "%(ip)s is not an IP address: expected one such as 150.163.34.243.", ip=shown(ip)
+            )
             raise MintingRequestError(msg) from None
         if address_warnings(canonical) and not self.allow_private:
-            msg = (
-                f"{canonical} is not a public address, so others may mint the same labels: take "
-                "the public one, or allow it with --allow-private (allow_private=True)."
+            msg = Sentence(
+                "%(canonical)s is not a public address, so others may mint the same labels: "
+                "take the public one, or allow it with --allow-private (allow_private=True).",
+                canonical=canonical,
             )
             raise MintingRequestError(msg)
         return canonical

@@ -11,7 +11,7 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from ibi.errors import IbiError
+from ibi.errors import IbiError, Sentence
 from ibi.foundation.web.json_response import json_answer
 from ibi.foundation.web.operations import AuthorizedRequest
 from ibi.foundation.web.request_body import hang_up_of, key_of, number_of
@@ -96,7 +96,7 @@ class MintingService:
         label = parse(request.path_params["label"])
         found = await asyncio.to_thread(self._bindings.find, label)
         if found is None:
-            text = "Nothing is recorded of this label here."
+            text = Sentence("Nothing is recorded of this label here.")
             raise HTTPException(HTTPStatus.NOT_FOUND, text)
         return json_answer(messages.recorded(*found))
 

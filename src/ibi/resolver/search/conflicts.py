@@ -16,7 +16,7 @@ from typing import Final
 
 import structlog
 
-from ibi.errors import IbiError, NotOnRecordError, ResolverRequestError, shown
+from ibi.errors import IbiError, NotOnRecordError, ResolverRequestError, Sentence, shown
 from ibi.identifier.label import parse
 from ibi.model.clock import SECOND, Clock
 from ibi.model.conflict import Claim, Conflict
@@ -134,7 +134,10 @@ class Conflicts:
                 raise NotOnRecordError("conflict", str(which))
             if not is_on_record and name not in _claimants(found):
                 raise ResolverRequestError(
-                    f"{shown(name)} is no archive that claims the item or is registered."
+                    Sentence(
+                        "%(name)s is no archive that claims the item or is registered.",
+                        name=shown(name),
+                    )
                 )
             owner, labels = Owner(name, now, settled=True), sorted(labels_of(found, name))
             detail = f"conflict {found.id}, {found.label}"

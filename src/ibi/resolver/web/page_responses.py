@@ -9,9 +9,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ibi.foundation.pages import response
-from ibi.foundation.pages.language import preference_of
 from ibi.foundation.pages.links import LANGUAGE, LANGUAGE_OF_ITEM
 from ibi.foundation.pages.templates import Page
+from ibi.foundation.translation.language import preference_of
 from ibi.identifier.language_preference import LanguagePreference
 
 PAGE_HEADERS: Final = {

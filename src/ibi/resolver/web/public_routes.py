@@ -12,14 +12,17 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from ibi.errors import Sentence
 from ibi.foundation.pages.links import IMPRINT
 from ibi.foundation.pages.static_files import static_routes
 from ibi.foundation.pages.templates import ProblemView
+from ibi.foundation.translation.language import in_one_language, page_language
 from ibi.foundation.web.header_values import uri
 from ibi.foundation.web.json_response import json_answer
 from ibi.foundation.web.problems import MEDIA_TYPE, Problem
 from ibi.identifier.description import describe
 from ibi.identifier.instant import Instant
+from ibi.identifier.language_preference import LanguagePreference
 from ibi.identifier.persistent_url import PersistentUrl
 from ibi.model.clock import SECOND, Clock
 from ibi.model.registration import ArchiveState
@@ -200,7 +203,8 @@ class ResolverPublicRoutes:
         resolution = await self._resolving.resolve(request, question)
         explanation = self._explained(resolution)
         if explanation.outcome != "redirect":
-            return _problem(await self._outcome(explanation, resolution, request))
+            view = await self._outcome(explanation, resolution, request)
+            return _problem(view, preference_in(request))
         location = with_pairs(explanation.location, wanted.passed_on)
         return json_answer(Resolved(explanation.asked, "redirect", explanation.because, location))
 
@@ -250,9 +254,10 @@ class ResolverPublicRoutes:
             response = page_response(page, view.status)
         elif "text/plain" in accepted:
             text = self._pages.plain_outcome(view, preference)
-            response = Response(text, view.status, PAGE_HEADERS, "text/plain")
+            headers = {**PAGE_HEADERS, "Content-Language": str(page_language(preference))}
+            response = Response(text, view.status, headers, "text/plain")
         else:
-            response = _problem(view)
+            response = _problem(view, preference)
         if view.retry_after:
             response.headers["Retry-After"] = str(view.retry_after)
         return response
@@ -274,10 +279,6 @@ class ResolverPublicRoutes:
         return Instant(self._clock.wall() // SECOND)
 
 
-def _missing(explanation: Explanation) -> list[str]:
-    return [f"In no archive: {explanation.missing}."] if explanation.missing else []
-
-
 def _tombstone_facts(deleted: DeletedItem | None) -> tuple[str, ...]:
     if deleted is None:
         return ()
@@ -286,13 +287,21 @@ def _tombstone_facts(deleted: DeletedItem | None) -> tuple[str, ...]:
     return deleted.address, said.title, said.deleted, said.who, said.reason, replaced_by
 
 
-def _problem(view: OutcomeView) -> Response:
+def _problem(view: OutcomeView, reader: LanguagePreference) -> Response:
     explanation = view.explanation
+    missing = (
+        Sentence("In no archive: %(label)s.", label=explanation.missing)
+        if explanation.missing
+        else ""
+    )
+    (title, *details), language = in_one_language(
+        (view.words.heading, explanation.because, missing, view.words.advice), reader
+    )
     problem = OutcomeProblem(
         f"urn:ibi:problem:{explanation.outcome}",
-        view.words.heading,
+        title,
         view.status,
-        " ".join([explanation.because, *_missing(explanation), view.words.advice]),
+        " ".join(filter(None, details)),
         explanation.asked,
         tuple(each.archive for each in view.concerned),
         explanation.chain if explanation.outcome in {"loop", "endless"} else (),
@@ -300,7 +309,8 @@ def _problem(view: OutcomeView) -> Response:
         view.retry_after,
         *_tombstone_facts(view.deleted),
     )
-    response = Response(msgspec.json.encode(problem), view.status, PAGE_HEADERS, MEDIA_TYPE)
+    headers = {**PAGE_HEADERS, "Content-Language": language}
+    response = Response(msgspec.json.encode(problem), view.status, headers, MEDIA_TYPE)
     if view.retry_after:
         response.headers["Retry-After"] = str(view.retry_after)
     return response

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ibi.errors import RequestError, Sentence
-from ibi.foundation.pages.language import preference_of
+from ibi.foundation.translation.language import preference_of
 from ibi.foundation.web.client_address import ClientAddresses, network_of
 from ibi.foundation.web.header_values import link, uri
 from ibi.foundation.web.rate_limit import RateLimit

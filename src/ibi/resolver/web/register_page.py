@@ -29,10 +29,10 @@ from ibi.errors import (
     StorageError,
     TooManyRequestsError,
 )
-from ibi.foundation.pages.language import preference_of
 from ibi.foundation.pages.links import LANGUAGE, REGISTER
 from ibi.foundation.pages.response import page_response
 from ibi.foundation.pages.templates import Page, ProblemView
+from ibi.foundation.translation.language import preference_of
 from ibi.foundation.web.authorization import Authorizer
 from ibi.foundation.web.problems import problem_of
 from ibi.foundation.web.request_body import body_of

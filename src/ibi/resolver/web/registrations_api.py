@@ -140,7 +140,9 @@ class RegistrationsApi:
         body = await request.read_bytes()
         found = await asyncio.to_thread(list, self._read_mail(BytesIO(body)))
         if not found:
-            msg = "A program sent this message on its own: nobody asks for anything by it."
+            msg = Sentence(
+                "A program sent this message on its own: nobody asks for anything by it."
+            )
             raise ResolverRequestError(msg)
         [message] = found
         wanted = registration_mail.read(*message)

@@ -11,7 +11,7 @@ import structlog
 from starlette.requests import Request
 from starlette.responses import Response
 
-from ibi.errors import NotOnRecordError, RequestError, shown
+from ibi.errors import NotOnRecordError, RequestError, Sentence, shown
 from ibi.foundation.web.json_response import json_answer
 from ibi.foundation.web.operations import AuthorizedRequest
 from ibi.foundation.web.request_body import number_of
@@ -169,6 +169,6 @@ def _number_or_label(text: str) -> int | str:
 
 def _flag(text: str) -> bool:
     if text not in {"true", "false"}:
-        msg = f"{shown(text)} is neither true nor false."
+        msg = Sentence("%(text)s is neither true nor false.", text=shown(text))
         raise RequestError(msg)
     return text == "true"

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Final
 
 from ibi.archive.rules.item_transitions import Draft
-from ibi.errors import DeletedError, StateError, UnknownError
+from ibi.errors import DeletedError, Sentence, StateError, UnknownError
 from ibi.identifier.label import Label
 from ibi.model.item import Item, State
 from ibi.model.label_pair import Forms
@@ -37,7 +37,11 @@ def is_collection(item: Item, record: MetadataRecord | None) -> bool:
 def check_number(item: Item) -> None:
     """Raise if an item belongs to too many collections."""
     if len(item.collections) > MOST_COLLECTIONS:
-        msg = f"{item.forms.label} would be in more than {MOST_COLLECTIONS} collections."
+        msg = Sentence(
+            "%(label)s would be in more than %(most)s collections.",
+            label=item.forms.label,
+            most=MOST_COLLECTIONS,
+        )
         raise StateError(msg)
 
 
@@ -50,14 +54,24 @@ def find_collection(draft: Draft, label: Label) -> Item:
         raise DeletedError(label.spelling)
     metadata = draft.find(item.metadata) if item.metadata else None
     if not is_collection(item, metadata.record if metadata else None):
-        raise StateError(f"{label} is not a collection: an item of the type {TYPE!r} is one.")
+        raise StateError(
+            Sentence(
+                "%(label)s is not a collection: an item of the type %(type)s is one.",
+                label=label,
+                type=repr(TYPE),
+            )
+        )
     return item
 
 
 def add(draft: Draft, collection: Item, member: Item) -> None:
     """Add an item to a collection; nothing changes if it belongs to it already."""
     if member.kind != "data":
-        raise StateError(f"{member.forms.label} cannot be in a collection: only data can.")
+        raise StateError(
+            Sentence(
+                "%(label)s cannot be in a collection: only data can.", label=member.forms.label
+            )
+        )
     if member.state is State.DELETED:
         raise DeletedError(member.forms.label.spelling)
     if _belongs(member, collection.forms):
@@ -85,7 +99,13 @@ def _check_loop(draft: Draft, collection: Item, member: Item) -> None:
         forms = waiting.pop()
         if forms.names(member.forms):
             one, other = member.forms.label, collection.forms.label
-            raise StateError(f"{one} cannot be in {other}, which would then be in itself.")
+            raise StateError(
+                Sentence(
+                    "%(one)s cannot be in %(other)s, which would then be in itself.",
+                    one=one,
+                    other=other,
+                )
+            )
         if forms.label.canonical not in seen:
             seen.add(forms.label.canonical)
             found = draft.find(forms)

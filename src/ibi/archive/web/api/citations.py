@@ -11,8 +11,8 @@ from ibi.archive.archive import Archive
 from ibi.archive.web.api.uploads import path_after
 from ibi.archive.web.citations import LOCALES, STYLES, Citations
 from ibi.archive.web.urls import ArchiveUrls
-from ibi.errors import ArchiveRequestError, LanguageError, UnknownError, shown
-from ibi.foundation.pages.language import page_language, preference_of
+from ibi.errors import ArchiveRequestError, LanguageError, Sentence, UnknownError, shown
+from ibi.foundation.translation.language import page_language, preference_of
 from ibi.foundation.web.json_response import json_answer
 from ibi.foundation.web.operations import AuthorizedRequest
 from ibi.identifier.label import parse
@@ -52,7 +52,13 @@ class CitationsApi:
         style = request.query_params.get("style", "")
         if style and style not in STYLES:
             known = ", ".join(STYLES)
-            raise ArchiveRequestError(f"{shown(style)} is not a style: expected one of {known}.")
+            raise ArchiveRequestError(
+                Sentence(
+                    "%(style)s is not a style: expected one of %(known)s.",
+                    style=shown(style),
+                    known=known,
+                )
+            )
         language = _language(request)
         look = await asyncio.to_thread(self._archive.get_described, label)
         if look.record is None:
@@ -78,5 +84,11 @@ def _language(request: AuthorizedRequest) -> str:
         code = ""
     if code not in LOCALES:
         known = ", ".join(LOCALES.values())
-        raise ArchiveRequestError(f"{shown(locale)} is not a locale: expected one of {known}.")
+        raise ArchiveRequestError(
+            Sentence(
+                "%(locale)s is not a locale: expected one of %(known)s.",
+                locale=shown(locale),
+                known=known,
+            )
+        )
     return code

@@ -14,7 +14,7 @@ from ibi.archive.tasks import Tasks
 from ibi.archive.web.api.responses import moment
 from ibi.archive.web.api.tasks import task_answer
 from ibi.archive.web.api.uploads import path_after
-from ibi.errors import ArchiveRequestError, shown
+from ibi.errors import ArchiveRequestError, Sentence, shown
 from ibi.foundation.web.json_response import json_answer
 from ibi.foundation.web.operations import AuthorizedRequest
 from ibi.foundation.web.request_body import number_of
@@ -77,7 +77,10 @@ class CopiesApi:
         after = request.query_params.get("after", "")
         faulty = request.query_params.get("faulty", _FALSE)
         if faulty not in {_FALSE, _TRUE}:
-            msg = f"{shown(faulty)} is neither 0 nor 1: are only copies with a fault wanted?"
+            msg = Sentence(
+                "%(faulty)s is neither 0 nor 1: are only copies with a fault wanted?",
+                faulty=shown(faulty),
+            )
             raise ArchiveRequestError(msg)
         found = await asyncio.to_thread(
             lambda: self._copies.standing(after, limit, faulty=faulty == _TRUE)
@@ -96,17 +99,24 @@ def _checked(wanted: CopyRequest) -> CopyRequest:
     """Return a valid request; raise ArchiveRequestError now rather than fail in the task."""
     if wanted.refresh:
         if wanted != CopyRequest(refresh=True):
-            msg = "All copies are compared with their Originals: nothing else goes with that."
+            msg = Sentence(
+                "All copies are compared with their Originals: nothing else goes with that."
+            )
             raise ArchiveRequestError(msg)
         return wanted
     if wanted.source and not is_web_address(wanted.source):
-        msg = f"{shown(wanted.source)} is not the address of an archive: expected http(s)."
+        msg = Sentence(
+            "%(source)s is not the address of an archive: expected http(s).",
+            source=shown(wanted.source),
+        )
         raise ArchiveRequestError(msg)
     if wanted.all and (wanted.items or not wanted.source):
-        msg = "All items are copied from an archive that is named, and none is named besides."
+        msg = Sentence(
+            "All items are copied from an archive that is named, and none is named besides."
+        )
         raise ArchiveRequestError(msg)
     if not wanted.all and not 1 <= len(wanted.items) <= _MOST_ITEMS:
-        msg = f"1 to {_MOST_ITEMS} items are copied at a time."
+        msg = Sentence("1 to %(most)s items are copied at a time.", most=_MOST_ITEMS)
         raise ArchiveRequestError(msg)
     for text in wanted.items:
         parse(text)

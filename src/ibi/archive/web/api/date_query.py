@@ -8,7 +8,7 @@ from typing import Final
 
 from starlette.requests import Request
 
-from ibi.errors import ArchiveRequestError, shown
+from ibi.errors import ArchiveRequestError, Sentence, shown
 from ibi.model.clock import SECOND
 
 _NANOSECONDS_OF_A_DAY: Final = 86_400 * SECOND
@@ -47,5 +47,5 @@ def _day(text: str) -> date:
             return date.fromisoformat(text)
         except ValueError:
             pass  # the calendar has no such day
-    msg = f"{shown(text)} is not a day: expected one such as 2026-11-15."
+    msg = Sentence("%(text)s is not a day: expected one such as 2026-11-15.", text=shown(text))
     raise ArchiveRequestError(msg)

@@ -17,7 +17,7 @@ from ibi.archive.exchange.handover import HandoverIssuer
 from ibi.archive.ports.catalogue import StoredItem
 from ibi.archive.rules.manifest import manifest
 from ibi.archive.web.api.messages import HandOverRequest, ManifestsAnswer, ManifestsEntry
-from ibi.errors import ArchiveRequestError, DeletedError
+from ibi.errors import ArchiveRequestError, DeletedError, Sentence
 from ibi.foundation.web.json_response import json_answer
 from ibi.foundation.web.operations import AuthorizedRequest
 from ibi.foundation.web.request_body import number_of
@@ -57,7 +57,10 @@ class ExportsApi:
     def _one(self, label: str) -> ManifestsAnswer:
         look = self._archive.get_described(label)
         if look.item.kind != "data":
-            msg = f"{look.item.forms.label} is the archive service's own item: it stays here."
+            msg = Sentence(
+                "%(label)s is the archive service's own item: it stays here.",
+                label=look.item.forms.label,
+            )
             raise ArchiveRequestError(msg)
         if look.item.state is State.DELETED:
             raise DeletedError(str(look.item.forms.label))

@@ -13,7 +13,7 @@ from ibi.archive.archive import Archive
 from ibi.archive.ports.catalogue import HistoryChoice, HistoryEntry
 from ibi.archive.web.api.date_query import span_of
 from ibi.archive.web.api.responses import moment
-from ibi.errors import ArchiveRequestError, UnknownError, shown
+from ibi.errors import ArchiveRequestError, Sentence, UnknownError, shown
 from ibi.foundation.web.json_response import json_answer
 from ibi.foundation.web.operations import AuthorizedRequest
 from ibi.foundation.web.request_body import number_of
@@ -102,7 +102,11 @@ class HistoryApi:
 
 def _order(text: str) -> str:
     if text not in ORDERS:
-        msg = f"{shown(text)} is no order of the history: expected {' or '.join(ORDERS)}."
+        msg = Sentence(
+            "%(text)s is no order of the history: expected %(orders)s.",
+            text=shown(text),
+            orders=" or ".join(ORDERS),
+        )
         raise ArchiveRequestError(msg)
     return text
 

@@ -21,7 +21,7 @@ from ibi.archive.web.api.messages import (
     ReceptionsAnswer,
     StagedAnswer,
 )
-from ibi.errors import ArchiveRequestError
+from ibi.errors import ArchiveRequestError, Sentence
 from ibi.foundation.web.json_response import json_answer
 from ibi.foundation.web.operations import AuthorizedRequest
 
@@ -52,7 +52,11 @@ class ImportsApi:
         """Complete imports whose files were sent."""
         wanted = await request.read(ImportCompletionRequest)
         if not 1 <= len(wanted.imports) <= _MAX_ITEMS:
-            msg = f"{len(wanted.imports)} imports in one request: expected 1 to {_MAX_ITEMS}."
+            msg = Sentence(
+                "%(imports)s imports in one request: expected 1 to %(most)s.",
+                imports=len(wanted.imports),
+                most=_MAX_ITEMS,
+            )
             raise ArchiveRequestError(msg)
         found = await asyncio.to_thread(self._complete, wanted, request.caller)
         return json_answer(ReceptionsAnswer(found))

@@ -26,7 +26,7 @@ from ibi.archive.web.api.history import ORDERS
 from ibi.archive.web.api.search import SearchQueue
 from ibi.archive.web.api.uploads import path_after
 from ibi.archive.web.urls import ArchiveUrls
-from ibi.errors import ArchiveRequestError, UnauthenticatedError, UnknownError, shown
+from ibi.errors import ArchiveRequestError, Sentence, UnauthenticatedError, UnknownError, shown
 from ibi.foundation.web.json_response import json_answer
 from ibi.foundation.web.operations import AuthorizedRequest
 from ibi.foundation.web.request_body import decoded, number_of
@@ -98,7 +98,10 @@ class ItemsApi:
         """List the items that a search finds, all of them page by page."""
         others = [name for name in _NOT_SEARCHED if request.query_params.get(name)]
         if others or request.query_params.get("kind", "data") not in {"", "data"}:
-            msg = f"q finds data only, and does not go together with {', '.join(_NOT_SEARCHED)}."
+            msg = Sentence(
+                "q finds data only, and does not go together with %(others)s.",
+                others=", ".join(_NOT_SEARCHED),
+            )
             raise ArchiveRequestError(msg)
         limit = number_of(request.query_params.get("limit", "100"), 1, _MAX_PAGE)
         after = number_of(request.query_params.get("after", "0"), 0, 2**62)
@@ -174,7 +177,11 @@ class ItemsApi:
             return json_answer(record_as_dict(record))
         written = FORMATS.get(name)
         if written is None:
-            msg = f"Metadata are not offered as {shown(name)}, only as {', '.join(FORMATS)}."
+            msg = Sentence(
+                "Metadata are not offered as %(name)s, only as %(known)s.",
+                name=shown(name),
+                known=", ".join(FORMATS),
+            )
             raise HTTPException(HTTPStatus.NOT_ACCEPTABLE, msg)
         body = written.write(
             record.published_by(self._publisher), look.item.forms, self._urls.persistent_base
@@ -247,5 +254,12 @@ def _choice(request: Request) -> ItemChoice:
 def _one_of(name: str, text: str, allowed: Sequence[str]) -> str:
     if text not in allowed:
         known = " or ".join(each for each in allowed if each)
-        raise ArchiveRequestError(f"{shown(text)} is not a value of {name}: expected {known}.")
+        raise ArchiveRequestError(
+            Sentence(
+                "%(text)s is not a value of %(name)s: expected %(known)s.",
+                text=shown(text),
+                name=name,
+                known=known,
+            )
+        )
     return text

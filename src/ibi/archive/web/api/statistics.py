@@ -16,7 +16,7 @@ from ibi.archive.ports.statistics import HoldingCount, ItemAccesses, Maintenance
 from ibi.archive.rules.calendar import PERIODS, Period, day_of, period_of, summed
 from ibi.archive.web.api.date_query import days_of
 from ibi.archive.web.api.responses import moment, pair
-from ibi.errors import ArchiveRequestError, UnknownError, shown
+from ibi.errors import ArchiveRequestError, Sentence, UnknownError, shown
 from ibi.foundation.web.json_response import json_answer
 from ibi.foundation.web.operations import AuthorizedRequest
 from ibi.foundation.web.request_body import number_of
@@ -208,14 +208,22 @@ def _add(sums: list[int], numbers: tuple[int, int, int]) -> None:
 
 def _counted(text: str) -> str:
     if text not in COUNTED:
-        msg = f"{shown(text)} is not counted: expected {', '.join(COUNTED)}."
+        msg = Sentence(
+            "%(text)s is not counted: expected %(counted)s.",
+            text=shown(text),
+            counted=", ".join(COUNTED),
+        )
         raise ArchiveRequestError(msg)
     return text
 
 
 def _period(text: str) -> Period:
     if text not in PERIODS:
-        msg = f"{shown(text)} is not a period: expected {', '.join(PERIODS)}."
+        msg = Sentence(
+            "%(text)s is not a period: expected %(periods)s.",
+            text=shown(text),
+            periods=", ".join(PERIODS),
+        )
         raise ArchiveRequestError(msg)
     return text
 
@@ -226,6 +234,6 @@ def _place(text: str) -> tuple[int, int] | None:
         return None
     found = _PLACE.fullmatch(text)
     if found is None:
-        msg = f"{shown(text)} is not where a page of items ended."
+        msg = Sentence("%(text)s is not where a page of items ended.", text=shown(text))
         raise ArchiveRequestError(msg)
     return int(found[1]), int(found[2])

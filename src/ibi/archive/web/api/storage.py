@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from ibi.archive.tasks import Tasks
 from ibi.archive.web.api.tasks import task_answer
-from ibi.errors import ArchiveRequestError
+from ibi.errors import ArchiveRequestError, Sentence
 from ibi.foundation.web.json_response import json_answer
 from ibi.foundation.web.operations import AuthorizedRequest
 
@@ -69,7 +69,7 @@ class StorageApi:
         """Begin to move the files."""
         wanted = await request.read(StorageRequest)
         if not wanted.storage:
-            msg = "The new location is missing: expected a folder, or s3://bucket/prefix."
+            msg = Sentence("The new location is missing: expected a folder, or s3://bucket/prefix.")
             raise ArchiveRequestError(msg)
         facts = msgspec.to_builtins(wanted)
         await asyncio.to_thread(lambda: self._moves.wanted(**facts))

@@ -12,7 +12,7 @@ from starlette.responses import Response
 from ibi.archive.rules.transfer_messages import Commit, Message, TransferOffer, Undo
 from ibi.archive.transfers.transfers import TransferProgress, Transfers
 from ibi.archive.web.api.responses import moment
-from ibi.errors import ArchiveRequestError, shown
+from ibi.errors import ArchiveRequestError, Sentence, shown
 from ibi.foundation.web.json_response import json_answer
 from ibi.foundation.web.operations import AuthorizedRequest
 from ibi.foundation.web.request_body import number_of
@@ -99,7 +99,10 @@ class TransfersApi:
         limit = number_of(request.query_params.get("limit", "100"), 1, _MAX_ITEMS)
         state = request.query_params.get("state", "")
         if state not in _STATES:
-            msg = f"{shown(state)} is not a state of transfers: expected open, done or undone."
+            msg = Sentence(
+                "%(state)s is not a state of transfers: expected open, done or undone.",
+                state=shown(state),
+            )
             raise ArchiveRequestError(msg)
         found = await asyncio.to_thread(self._transfers.newest, limit, state)
         return json_answer(TransfersAnswer([_answer(each) for each in found]))

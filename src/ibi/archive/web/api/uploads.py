@@ -20,7 +20,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 
 from ibi.archive.ports.file_store import Sink
-from ibi.errors import ArchiveRequestError, TooLargeError, shown
+from ibi.errors import ArchiveRequestError, Sentence, TooLargeError, shown
 from ibi.model.item import File
 from ibi.wire.percent_encoding import text_of
 
@@ -40,10 +40,12 @@ def offset_of(request: Request) -> int:
     """Return the offset of the first byte; raise ArchiveRequestError if it is not valid."""
     text = request.headers.get("upload-offset", "" if request.method == "PATCH" else "0")
     if not (text.isascii() and text.isdigit() and len(text) < 16):  # noqa: PLR2004  # a petabyte
-        msg = f"Upload-Offset says from which byte on; {shown(text)} does not."
+        msg = Sentence(
+            "Upload-Offset says from which byte on; %(text)s does not.", text=shown(text)
+        )
         raise ArchiveRequestError(msg)
     if request.method == "PUT" and text != "0":
-        msg = "PUT begins a file anew; to go on, send PATCH with its Upload-Offset."
+        msg = Sentence("PUT begins a file anew; to go on, send PATCH with its Upload-Offset.")
         raise ArchiveRequestError(msg)
     return int(text)
 
@@ -52,7 +54,7 @@ def is_last(request: Request) -> bool:
     """Return whether this request completes the file."""
     text = request.headers.get("upload-complete", "?1")
     if text not in {"?0", "?1"}:
-        msg = f"Upload-Complete is ?1 or ?0, not {shown(text)}."
+        msg = Sentence("Upload-Complete is ?1 or ?0, not %(text)s.", text=shown(text))
         raise ArchiveRequestError(msg)
     return text == "?1"
 
@@ -64,19 +66,23 @@ def checksum_of(request: Request, *, whole: bool) -> tuple[str, str] | None:
     """
     text = request.headers.get("repr-digest", "")
     if not text and (text := request.headers.get("content-digest", "")) and not whole:
-        msg = "Content-Digest is of a part of the file: send Repr-Digest, which is of all of it."
+        msg = Sentence(
+            "Content-Digest is of a part of the file: send Repr-Digest, which is of all of it."
+        )
         raise ArchiveRequestError(msg)
     if not text:
         return None
     found = [match.groups() for match in _DIGEST.finditer(text)]
     if not found:
-        msg = "The digest is not one that is known here: expected sha-256=:...: or sha-512=:...:."
+        msg = Sentence(
+            "The digest is not one that is known here: expected sha-256=:...: or sha-512=:...:."
+        )
         raise ArchiveRequestError(msg)
     name, encoded = found[-1]
     try:
         return _NAMES[name], base64.b64decode(encoded, validate=True).hex()
     except binascii.Error:
-        msg = f"The digest {shown(encoded)} is not base64."
+        msg = Sentence("The digest %(encoded)s is not base64.", encoded=shown(encoded))
         raise ArchiveRequestError(msg) from None
 
 
@@ -149,6 +155,8 @@ async def _pieces(request: Request) -> AsyncIterator[bytes]:
     except ClientDisconnect:
         if gathered:
             yield b"".join(gathered)  # so that the client need not send it again
-        raise HTTPException(400, "The body ended early: ask how much of it is kept.") from None
+        raise HTTPException(
+            400, Sentence("The body ended early: ask how much of it is kept.")
+        ) from None
     if gathered:
         yield b"".join(gathered)

@@ -1,0 +1,1 @@
+"""Texts in the language of a reader: message catalogues, and the choice among them."""
