@@ -19,12 +19,23 @@ PAGE_HEADERS: Final = {
     "Vary": "Accept-Language, Accept",
     "Cache-Control": "no-store",
 }
-"""Headers of pages whose content is valid for a short time only."""
+"""Headers of pages whose content is valid for a short time only, or depends on its reader."""
+
+_REVALIDATED: Final = {**PAGE_HEADERS, "Cache-Control": "no-cache"}
+"""Headers of pages that a client keeps, and asks each time whether they changed (ADR 44)."""
 
 
 def page_response(page: Page, status: int = HTTPStatus.OK) -> Response:
     """Return the response with a page."""
     return response.page_response(page, status, PAGE_HEADERS)
+
+
+def shared_page_response(page: Page) -> Response:
+    """Return the response with a page that is the same for all readers of its language.
+
+    It gets an entity tag, by which a client that has the page is spared its content.
+    """
+    return response.page_response(page, HTTPStatus.OK, _REVALIDATED)
 
 
 def preference_in(request: Request) -> LanguagePreference:

@@ -35,7 +35,12 @@ from ibi.resolver.web.explanation import Explanation
 from ibi.resolver.web.explanation_builder import explain
 from ibi.resolver.web.metrics import ResolverMetrics
 from ibi.resolver.web.outcome_details import OutcomeDetails
-from ibi.resolver.web.page_responses import PAGE_HEADERS, page_response, preference_in
+from ibi.resolver.web.page_responses import (
+    PAGE_HEADERS,
+    page_response,
+    preference_in,
+    shared_page_response,
+)
 from ibi.resolver.web.pages import ResolverPages
 from ibi.resolver.web.pasted_text import what_is
 from ibi.resolver.web.protocol import InclusionEndpoint
@@ -150,7 +155,8 @@ class ResolverPublicRoutes:
         view = ResolverHomeView(
             archives=counted(self._registry.all()), listed=self._details.largest(), pasted=pasted
         )
-        return page_response(self._pages.home(view, preference_in(request), target_of(request)))
+        page = self._pages.home(view, preference_in(request), target_of(request))
+        return page_response(page) if pasted else shared_page_response(page)
 
     async def archives(self, request: Request) -> Response:
         """List the archives."""
@@ -161,14 +167,15 @@ class ResolverPublicRoutes:
         names = {each.id: self._details.names.of(each.id) for each in known}
         now = self._clock.wall()
         view = ArchivesView(archives=known, now=now, open_conflicts=count, names=names)
-        return page_response(self._pages.archives(view, preference_in(request), target_of(request)))
+        page = self._pages.archives(view, preference_in(request), target_of(request))
+        return shared_page_response(page)
 
     async def imprint(self, request: Request) -> Response:
         """Show the imprint; without one this path is as unknown as any other."""
         page = self._pages.imprint(preference_in(request), target_of(request))
         if page is None:
             raise HTTPException(HTTPStatus.NOT_FOUND)
-        return page_response(page)
+        return shared_page_response(page)
 
     async def robots(self, _: Request) -> Response:
         """Exclude robots from searches among all archives, and from nothing else."""
@@ -234,7 +241,8 @@ class ResolverPublicRoutes:
         if "application/json" in accepted and "text/html" not in accepted:
             included = view.archives.get(ArchiveState.INCLUDED, 0)
             return json_answer(ServiceFacts(view.service.spelling, view.address, included))
-        return page_response(self._pages.service(view, preference_in(request), target_of(request)))
+        page = self._pages.service(view, preference_in(request), target_of(request))
+        return shared_page_response(page)
 
     def problem(self, problem: Problem, request: Request) -> Response:
         """Show an error as a page."""

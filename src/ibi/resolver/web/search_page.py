@@ -23,7 +23,7 @@ from ibi.resolver.rules.archive_site import search_page_of
 from ibi.resolver.rules.word_search import WordResults
 from ibi.resolver.search.archive_names import ArchiveNames
 from ibi.resolver.search.word_search import WordSearch
-from ibi.resolver.web.page_responses import page_response, preference_in
+from ibi.resolver.web.page_responses import page_response, preference_in, shared_page_response
 from ibi.resolver.web.pages import ResolverPages
 from ibi.resolver.web.pasted_text import Kind, PastedText, what_is
 from ibi.resolver.web.redirect import LONGEST_URL, target_of
@@ -135,7 +135,7 @@ class SearchPage:
         if _has_words(pasted) or (text.strip() and request.query_params.get(WORDS)):
             view = SearchView(pasted=pasted, results=self._view_of(await self._find(request, text)))
         page = self._pages.search(view, preference_in(request), target_of(request))
-        return page_response(page)
+        return page_response(page) if text.strip() else shared_page_response(page)
 
     async def api_search(self, request: Request) -> Response:
         """Answer with what archives find by words."""
