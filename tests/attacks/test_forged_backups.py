@@ -21,6 +21,7 @@ from click.testing import CliRunner, Result
 
 from ibi.cli import ibi
 from ibi.errors import IbiError
+from ibi.foundation.pages.identity import LARGEST_LOGO
 from ibi.installation.backup import record, restore
 from tests.support.failures.disk_damage import flip
 from tests.support.hostile.forged_backups import change_record, reseal
@@ -28,6 +29,7 @@ from tests.support.servers.archive import ArchiveServer
 from tests.support.servers.attacked import FULL
 
 SECRET: Final = b"root:x:0:0 a file of the host"
+SVG: Final = b'<svg xmlns="http://www.w3.org/2000/svg" width="8" height="8"/>'
 SEED: Final = 31
 NO_ROWS: Final = {"rows": 0, "sha256": ""}
 FOREIGN_ROW: Final = '{"name": "forged", "digest": "00", "scope": "administer", "created": 0}\n'
@@ -42,6 +44,8 @@ class Scene:
     def __init__(self, folder: Path) -> None:
         """Make an archive, and back it up."""
         server = ArchiveServer(folder)
+        (server.data / "mark.svg").write_bytes(SVG)
+        server.set(logo="mark.svg")
         with server:
             item = server.deposit({"a.txt": b"first", "dir/b.txt": b"b"}, target="a.txt")
             done = server.ibi("reserve")
@@ -164,6 +168,28 @@ def nested_record(backup: Path, _: Path, __: Random) -> str:
     return "backup.json"
 
 
+def no_image(backup: Path, _: Path, __: Random) -> str:
+    (backup / "archive" / "logo").write_bytes(SECRET)
+    return "archive/logo: it is no logo"
+
+
+def large_image(backup: Path, _: Path, __: Random) -> str:
+    (backup / "archive" / "logo").write_bytes(SVG + b" " * LARGEST_LOGO)
+    return "archive/logo: it is no logo"
+
+
+def set_logo(backup: Path, path: str) -> None:
+    settings = backup / "archive" / "archive.toml"
+    lines = settings.read_text("utf-8").splitlines(keepends=True)
+    kept = [line for line in lines if not line.startswith("logo = ")]
+    settings.write_text("".join([*kept, f"logo = {json.dumps(path)}\n"]), "utf-8")
+
+
+def unnamed_logo(backup: Path, _: Path, __: Random) -> str:
+    set_logo(backup, "")
+    return "archive/logo: no backup has such a file"
+
+
 def piped(backup: Path, _: Path, random: Random) -> str:
     path = random.choice(files(backup))
     path.unlink()
@@ -207,6 +233,7 @@ FORGERIES: Final[dict[str, Forgery]] = {
     "a byte of a manifest": flipped(named("ibi.json")),
     "a byte of a table": flipped(named("archive_item.jsonl")),
     "a byte of the ledger": flipped(named("ibi_ledger.jsonl")),
+    "a byte of the logo": flipped(named("archive/logo")),
     "no list of checksums": without_list,
     "no file": removed(named("/doc/")),
     "no replaced file": removed(named("/old/")),
@@ -214,6 +241,7 @@ FORGERIES: Final[dict[str, Forgery]] = {
     "a link for a file": linked(named("/doc/")),
     "a link for a replaced file": linked(named("/old/")),
     "a link for the token": linked(named("archive/token")),
+    "a link for the logo": linked(named("archive/logo")),
     "a link for a folder": linked_folder,
     "a pipe": piped,
     "a further file": added("{item}/doc/more"),
@@ -223,6 +251,9 @@ FORGERIES: Final[dict[str, Forgery]] = {
     "a listed file of no item": resealed(added("archive/col/nowhere/doc/more")),
     "a listed file of an item": resealed(added("{item}/doc/more")),
     "a listed file beside": resealed(added("resolver/more")),
+    "a listed logo that is no image": resealed(no_image),
+    "a listed logo that is too large": resealed(large_image),
+    "a listed logo that no setting names": resealed(unnamed_logo),
     "a table of another program": resealed(added_table("resolver_token", FOREIGN_ROW)),
     "no table of the ledger": resealed(without_ledger_tables),
     "a record without end": nested_record,
@@ -284,6 +315,23 @@ def test_the_backup_itself_is_restored(scene: Scene, tmp_path: Path) -> None:
     kept = {path.relative_to(target).as_posix() for path in target.rglob("*") if path.is_file()}
     assert any("/old/" in path for path in kept)
     assert "reserved/reserved.json" in kept
+    assert (target / "mark.svg").read_bytes() == SVG
+
+
+@pytest.mark.parametrize("path", ["../evil.svg", "token", "archive.toml", "/evil.svg", "a/b.svg"])
+def test_a_logo_is_restored_into_the_folder_alone(scene: Scene, tmp_path: Path, path: str) -> None:
+    [(backup, _), *_] = copies(scene, tmp_path)
+    set_logo(backup, path)
+    reseal(backup)
+    place = tmp_path / "place"
+    place.mkdir()
+    target = place / "restored"
+    result = run("restore", backup, "--data", target, "--yes")
+    assert result.exit_code == 0, result.output
+    assert [each.name for each in place.iterdir()] == ["restored"]
+    assert (target / "logo").read_bytes() == SVG
+    assert 'logo = "logo"' in (target / "archive.toml").read_text("utf-8")
+    assert (target / "token").read_bytes() == (backup / "archive" / "token").read_bytes()
 
 
 @pytest.mark.parametrize("kind", ["a byte of the token", "a link for the token", "a further file"])

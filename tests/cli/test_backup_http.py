@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shutil
 import threading
 from contextlib import closing
 from pathlib import Path
@@ -165,6 +167,50 @@ def test_a_damaged_backup_is_told_and_not_restored(archive: ArchiveServer, tmp_p
     assert partly.exit_code == 1
     assert "a.txt: it is damaged" in partly.stderr
     assert (tmp_path / "again" / "archive.toml").exists()
+
+
+PNG = b"\x89PNG\r\n\x1a\n" + b"a picture"
+
+
+@pytest.mark.parametrize(("path", "restored"), [("mark.png", "mark.png"), ("art/mark.png", "logo")])
+def test_a_restored_archive_shows_its_logo(tmp_path: Path, path: str, restored: str) -> None:
+    server = ArchiveServer(tmp_path)
+    logo = server.data / path
+    logo.parent.mkdir(exist_ok=True)
+    logo.write_bytes(PNG)
+    server.set(logo=path)
+    made = done("backup", tmp_path / "backups", "--data", server.data)
+    shutil.rmtree(server.data)
+    result = run("restore", made["backup"], "--data", server.data, "--yes")
+    assert result.exit_code == 0, result.output
+    with server:
+        page = server.get("/", accept="text/html").body.decode()
+        [source] = re.findall(r'src="([^"]*/static/logo[^"]*)"', page)
+        shown = server.get(source.removeprefix(server.address))
+        assert (shown.status, shown.body) == (200, PNG)
+    assert (server.data / restored).read_bytes() == PNG
+
+
+def test_a_restored_resolver_shows_its_logo(tmp_path: Path) -> None:
+    server = ResolverServer(tmp_path)
+    (server.data / "mark.png").write_bytes(PNG)
+    server.set(logo="mark.png")
+    made = done("backup", tmp_path / "backups", "--data", server.data)
+    shutil.rmtree(server.data)
+    result = run("restore", made["backup"], "--data", server.data, "--yes")
+    assert result.exit_code == 0, result.output
+    with server:
+        assert server.get("/static/logo").body == PNG
+
+
+def test_an_archive_without_the_file_of_its_logo_is_backed_up(tmp_path: Path) -> None:
+    server = ArchiveServer(tmp_path)
+    server.set(logo="lost.png")
+    made = done("backup", tmp_path / "backups", "--data", server.data)
+    shutil.rmtree(server.data)
+    result = run("restore", made["backup"], "--data", server.data, "--yes")
+    assert result.exit_code == 0, result.output
+    assert 'logo = "lost.png"' in (server.data / "archive.toml").read_text("utf-8")
 
 
 def test_a_damaged_file_is_named_by_the_backup(tmp_path: Path) -> None:

@@ -145,14 +145,14 @@ def read_logo(settings: IdentitySettings) -> StaticFile:
     if len(content) > LARGEST_LOGO:
         msg = f"logo = {shown(settings.logo)} is too large: at most {LARGEST_LOGO:,} bytes."
         raise RequestError(msg)
-    media_type = _image_type(content)
+    media_type = image_type(content)
     if not media_type:
         msg = f"logo = {shown(settings.logo)} is no image: expected SVG, PNG, WebP or JPEG."
         raise RequestError(msg)
     return StaticFile(content, media_type)
 
 
-def _image_type(content: bytes) -> str:
+def image_type(content: bytes) -> str:
     """Return the media type of an image by its first bytes; empty if it is none of ours."""
     if content.startswith(b"\x89PNG\r\n\x1a\n"):
         return "image/png"

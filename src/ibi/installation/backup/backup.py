@@ -7,7 +7,7 @@ import os
 import shutil
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -17,7 +17,8 @@ import msgspec
 
 from ibi.archive.settings import ARCHIVE_FILE, read_archive
 from ibi.archive.wiring.stores import bulk_files_of
-from ibi.errors import InstanceHeldError
+from ibi.errors import InstanceHeldError, RequestError
+from ibi.foundation.pages.identity import read_logo
 from ibi.foundation.system.disk import disk_errors
 from ibi.foundation.system.private_files import close_writable
 from ibi.foundation.system.safe_open import rename_durably
@@ -47,6 +48,8 @@ from ibi.resolver.settings import RESOLVER_FILE, read_resolver
 
 SETTINGS: Final[dict[ProgramName, str]] = {"archive": ARCHIVE_FILE, "resolver": RESOLVER_FILE}
 TOKEN: Final = "token"  # noqa: S105  # the name of a file
+LOGO: Final = "logo"
+"""The name of the logo in a backup, wherever the settings say that it is."""
 MINTER: Final = "minter"
 """The part of a backup that is only the ledger of a minter."""
 _LOCK: Final = "lock"
@@ -147,6 +150,11 @@ def _keep_settings(part: ProgramName, place: Path, tree: BackupTree) -> None:
             with disk_errors(str(place)):
                 text = (place / name).read_bytes()
             tree.write_text(name, text)
+    settings = read_archive(place) if part == "archive" else read_resolver(place)
+    if settings.logo:
+        # Without the file, or with one that is no logo, pages would not have it either.
+        with suppress(FileNotFoundError, RequestError):
+            tree.write_text(LOGO, read_logo(settings).content)
 
 
 def _archive(place: Path, tree: BackupTree, progress: Progress) -> tuple[PartRecord, int]:
@@ -179,7 +187,7 @@ def _list_sums(
 
 
 def _sums(part: str, tree: BackupTree, record: PartRecord) -> Iterator[tuple[str, str]]:
-    for name in (*SETTINGS.values(), TOKEN, RESERVED):
+    for name in (*SETTINGS.values(), TOKEN, LOGO, RESERVED):
         if (tree.root / name).exists():
             yield name, digest_of(tree.root / name)
     for store, stored in record.stores.items():

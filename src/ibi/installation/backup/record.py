@@ -2,11 +2,11 @@
 
 <target>/20261115T223005Z/backup.json         a backup is complete if this exists
                          /SHA256SUMS          as `sha256sum --check` reads it
-                         /archive/archive.toml, token
+                         /archive/archive.toml, token, logo
                          /archive/catalogue/<table>.jsonl
                          /archive/ledger/<table>.jsonl
                          /archive/col/<label>/...          as in an archive
-                         /resolver/resolver.toml, token, registry/<table>.jsonl
+                         /resolver/resolver.toml, token, logo, registry/<table>.jsonl
 """
 
 from __future__ import annotations

@@ -35,6 +35,7 @@ from ibi.installation.backup.archive_snapshot import (
 from ibi.installation.backup.backup import MINTER, SETTINGS
 from ibi.installation.backup.contents import items_of
 from ibi.installation.backup.files import BackupTree
+from ibi.installation.backup.logo import logo_place, restore_logo
 from ibi.installation.backup.record import (
     BackupRecord,
     PartRecord,
@@ -223,13 +224,14 @@ def _archive_settings(source: Path, folder: Path, wanted: RestoreRequest) -> Arc
         storage=usual.storage,
         storage_endpoint=usual.storage_endpoint,
         storage_region=usual.storage_region,
+        logo=logo_place(source, read_archive(source).logo),
     )
 
 
 def _resolver_settings(source: Path, folder: Path, wanted: RestoreRequest) -> ResolverSettings:
-    usual = ResolverSettings(folder=folder, name="", address="")
-    database = wanted.database or usual.database
-    return replace(read_resolver(source), folder=folder.absolute(), database=database)
+    database = wanted.database or ResolverSettings(folder=folder, name="", address="").database
+    settings = replace(read_resolver(source), folder=folder.absolute(), database=database)
+    return replace(settings, logo=logo_place(source, settings.logo))
 
 
 def _complete(
@@ -237,8 +239,8 @@ def _complete(
 ) -> None:
     """Write token and settings; the settings file is copied if nothing in it changed."""
     source = backup / part
-    secret = token_of(source)
-    if secret:
+    restore_logo(backup, part, settings.folder, settings.logo)
+    if secret := token_of(source):
         keep_token(settings.folder, secret)
     before = read_archive(source) if part == "archive" else read_resolver(source)
     is_same = replace(before, folder=settings.folder) == settings

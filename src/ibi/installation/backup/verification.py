@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path, PurePosixPath
 from typing import Final, Literal
 
-from ibi.errors import StorageError
+from ibi.archive.settings import read_archive
+from ibi.errors import IbiError, StorageError
 from ibi.foundation.system.disk import disk_errors
 from ibi.installation.backup.archive_snapshot import (
     CATALOGUE,
@@ -24,9 +26,10 @@ from ibi.installation.backup.archive_snapshot import (
     is_replaced,
     table_in,
 )
-from ibi.installation.backup.backup import SETTINGS, TOKEN
+from ibi.installation.backup.backup import LOGO, SETTINGS, TOKEN
 from ibi.installation.backup.contents import disagreements
 from ibi.installation.backup.files import BackupTree
+from ibi.installation.backup.logo import logo_in
 from ibi.installation.backup.record import (
     RECORD,
     SUMS,
@@ -38,6 +41,7 @@ from ibi.installation.backup.record import (
 )
 from ibi.installation.backup.tables import CHANGED, is_as_written, path_of, read_rows
 from ibi.model.item import File
+from ibi.resolver.settings import read_resolver
 
 _GONE: Final = "it is not there"
 _UNLISTED: Final = f"it is not in {SUMS}"
@@ -52,7 +56,7 @@ class Fault:
     path: str
     reason: str
     kind: Literal["backup", "file", "lacking"] = "backup"
-    """`file` if it concerns single items, `lacking` if the archive itself had the damage."""
+    """`file` if it concerns single items or the logo, `lacking` if the archive had the damage."""
 
     def __str__(self) -> str:
         return f"{self.path}: {self.reason}"
@@ -89,7 +93,21 @@ def faults_of(
         if fault not in reported:
             yield fault
     for part, known in record.parts.items():
+        yield from _logo_faults(folder, part)
         yield from (Fault(f"{part}/{key}", _LACKING, "lacking") for key in known.lacking)
+
+
+def _logo_faults(folder: Path, part: str) -> Iterator[Fault]:
+    """Yield a fault if there is a logo that settings do not name, or that no page may show."""
+    place = folder / part / LOGO
+    if not place.exists():
+        return
+    with suppress(IbiError):  # of settings, which nothing can be restored from
+        settings = (read_archive if part == "archive" else read_resolver)(folder / part)
+        if not settings.logo:
+            yield Fault(f"{part}/{LOGO}", _FOREIGN)
+    if not logo_in(folder, part):
+        yield Fault(f"{part}/{LOGO}", "it is no logo", "file")
 
 
 def _catalogue_faults(folder: Path) -> Iterator[Fault]:
@@ -190,8 +208,8 @@ class _Listing:
         awaited = next(expected, None)
         for name, digest in read_sums(self._folder):
             is_replaced_file = (awaited is None or awaited[0] != name) and self._is_replaced(name)
-            # Settings, token and reserved labels need not exist. Replaced files come before those
-            # of the next part.
+            # Settings, token, logo and reserved labels need not exist. Replaced files come before
+            # those of the next part.
             while not is_replaced_file and awaited and awaited[0] != name and not awaited[1]:
                 awaited = next(expected, None)
             kind, file = _kind(name), None
@@ -212,7 +230,7 @@ class _Listing:
     def _expected(self, part: str) -> Iterator[tuple[str, str, File | None]]:
         """Yield what the record and the catalogue name, in the order of the list."""
         known = self._record.parts[part]
-        for name in (*SETTINGS.values(), TOKEN, RESERVED):
+        for name in (*SETTINGS.values(), TOKEN, LOGO, RESERVED):
             yield f"{part}/{name}", "", None
         for store, stored in known.stores.items():
             for table, written in stored.tables.items():
@@ -234,7 +252,9 @@ class _Listing:
 
 
 def _kind(name: str) -> Literal["backup", "file"]:
-    return "file" if name.startswith("archive/col/") else "backup"
+    is_of_items = name.startswith("archive/col/")
+    # Nothing else depends on a logo: an archive without it shows the mark of IBI.
+    return "file" if is_of_items or name.partition("/")[2] == LOGO else "backup"
 
 
 def _unlisted(folder: Path, listed: int) -> Iterator[Fault]:
