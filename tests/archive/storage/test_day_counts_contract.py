@@ -40,7 +40,7 @@ def new(number: int, created: int, *files: File, kind: str = "data") -> ItemChan
 
 def expected(catalogue: Catalogue) -> list[MonthCounts]:
     """Return the same by a look at everything."""
-    months: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0, 0, 0])
+    months: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0, 0, 0, 0, 0])
     for each in catalogue.statistics.holdings():
         if each.kind == "data" and each.state != "Deleted":
             counts = months[day_of(each.day).isoformat()[:7]]
@@ -48,12 +48,16 @@ def expected(catalogue: Catalogue) -> list[MonthCounts]:
                 counts[place] += number
     for day in catalogue.statistics.accesses("", "9"):
         months[day.day[:7]][3] += day.count
+    for use in catalogue.statistics.usage("", "9"):
+        months[use.day[:7]][4] += use.views
+        months[use.day[:7]][5] += use.downloads
     return [MonthCounts(month, *counts) for month, counts in sorted(months.items())]
 
 
 def counted(catalogue: Catalogue) -> list[MonthCounts]:
     """Return the months that have anything."""
-    return [each for each in catalogue.statistics.months() if any((each.items, each.accesses))]
+    months = catalogue.statistics.months()
+    return [each for each in months if any((each.items, each.accesses, each.views, each.downloads))]
 
 
 def filled(catalogue: Catalogue) -> None:
@@ -98,6 +102,27 @@ def test_accesses_are_counted_and_leave_with_a_dropped_item(catalogue: Catalogue
     assert counted(catalogue)[-1] == MonthCounts("2026-07", 0, 0, 0, 2)
 
 
+def test_views_and_downloads_are_counted_and_leave_with_a_dropped_item(
+    catalogue: Catalogue,
+) -> None:
+    filled(catalogue)
+    applied(catalogue, new(1, MAY), new(2, MAY))
+    numbers = [each.id for each in catalogue.items.page(0, 9)]
+    unknown = max(numbers) + 100
+    catalogue.statistics.count_usage(
+        {
+            (numbers[0], "2026-07-01"): (5, 1),
+            (numbers[1], "2026-07-31"): (2, 3),
+            (unknown, "2026-07-31"): (7, 7),
+        }
+    )
+    catalogue.statistics.count_usage({(numbers[1], "2026-07-31"): (1, 0)})
+    assert counted(catalogue)[-1] == MonthCounts("2026-07", 0, 0, 0, 0, 8, 4)
+    applied(catalogue, ItemChange(item=item(1), version=1, dropped=True))
+    assert counted(catalogue)[-1] == MonthCounts("2026-07", 0, 0, 0, 0, 3, 3)
+    assert counted(catalogue) == expected(catalogue)
+
+
 def test_a_restored_item_is_counted_once(catalogue: Catalogue) -> None:
     filled(catalogue)
     applied(catalogue, new(1, MAY, file("a", b"12345")))
@@ -113,7 +138,7 @@ def test_a_restored_item_is_counted_once(catalogue: Catalogue) -> None:
 def test_items_are_counted_once_while_older_ones_are_still_added(
     place: CatalogueDatabase, seed: int
 ) -> None:
-    """Changes, accesses and steps of the fill in any order give the same counts in the end."""
+    """Changes, reads and steps of the fill in any order give the same counts in the end."""
     catalogue = place()
     drawn = random.Random(seed)  # noqa: S311  # the same every time
     filled(catalogue)
@@ -154,6 +179,11 @@ def test_items_are_counted_once_while_older_ones_are_still_added(
                 )
                 applied(catalogue, change)
                 versions[number] += 1
+            case 6:
+                held = catalogue.items.find(forms(number).label.canonical)
+                assert held is not None
+                day = drawn.choice(("2026-05-02", "2026-07-01"))
+                catalogue.statistics.count_usage({(held.id, day): (2, 1)})
             case _:
                 nonce += 1
                 held = catalogue.items.find(forms(number).label.canonical)

@@ -17,7 +17,7 @@ from tests.support.servers.archive import ArchiveServer
 from tests.support.waiting import wait_until
 
 HTML = "text/html"
-COUNTS = [MonthCounts("2024-11", 2, 4, 100, 3), MonthCounts("2025-02", 1, 1, 50, 0)]
+COUNTS = [MonthCounts("2024-11", 2, 4, 100, 3, 9, 8), MonthCounts("2025-02", 1, 1, 50, 0, 7, 0)]
 
 
 def test_months_without_anything_are_there_and_totals_run() -> None:
@@ -33,6 +33,7 @@ def test_months_without_anything_are_there_and_totals_run() -> None:
         ("2024", 2, 3, 4),
         ("2025", 1, 0, 5),
     ]
+    assert [(each.views, each.downloads) for each in yearly(months)] == [(9, 8), (7, 0)]
 
 
 def test_a_new_archive_and_a_clock_that_is_behind_have_one_month() -> None:
@@ -50,6 +51,7 @@ def test_a_view_has_the_last_months_or_those_of_a_year() -> None:
         150,
         3,
     )
+    assert (view.total.views, view.total.downloads) == (16, 8)
     assert [each.period for each in view.years] == ["2025", "2024"]
     assert [each.period for each in statistics_view(months, "2024").months] == [
         "2024-11",
@@ -105,7 +107,7 @@ def test_the_page_has_plots_without_text_and_tables_of_the_same_numbers(
 ) -> None:
     text = page()
     drawings = re.findall(r"<svg viewBox.*?</svg>", text)
-    assert len(drawings) == 3
+    assert len(drawings) == 4
     for each in drawings:
         assert "<text" not in each
         assert 'role="img" aria-label="' in each

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
 
 from tests.support.servers.archive import ArchiveServer
+from tests.support.waiting import wait_until
 
 BROWSER: Final = {"User-Agent": "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Firefox/140.0"}
 ANOTHER: Final = {"User-Agent": "Mozilla/5.0 (Macintosh) Version/18.0 Safari/605.1.15"}
@@ -45,6 +47,24 @@ def read_by_many(archive: ArchiveServer, item: dict[str, Any]) -> None:
     assert archive.get(f"/col/{item['rep']}/doc/missing", **fourth).status == 404
 
 
+def shown_in_statistics(archive: ArchiveServer) -> None:
+    """Check that the page with the statistics of the archive has the same numbers."""
+
+    def page() -> str:
+        return archive.get("/statistics", accept="text/html").body.decode()
+
+    wait_until(lambda: "The archive is counting" not in page())
+    text = page()
+    assert re.findall(r"<dt>(views|downloads)</dt><dd>([^<]*)</dd>", text) == [
+        ("views", "3"),
+        ("downloads", "4"),
+    ]
+    [summary] = re.findall(r'aria-label="(Views and downloads in each month from [^"]*)"', text)
+    assert summary.endswith(", at last 3 and 4.")
+    for name, count in (("Views", 3), ("Downloads", 4)):  # of the month, and of the year
+        assert text.count(f'data-label="{name}">{count}</td>') == 2
+
+
 @pytest.mark.parametrize("workers", ["", "2"])
 def test_people_are_counted_and_robots_are_not(tmp_path: Path, workers: str) -> None:
     archive = ArchiveServer(tmp_path)
@@ -58,6 +78,7 @@ def test_people_are_counted_and_robots_are_not(tmp_path: Path, workers: str) -> 
         assert counted(archive, "views", item["rep"]) == 3
         assert counted(archive, "downloads", item["rep"]) == 4
         assert counted(archive, "accesses", item["rep"]) == 0
+        shown_in_statistics(archive)
         assert counted(archive, "views", item["metadata"]["rep"]) == 0
         page = archive.get(f"/col/{item['metadata']['rep']}/doc/metadata").body.decode()
         assert "Views <b>3</b>" in page

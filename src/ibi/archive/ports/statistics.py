@@ -65,7 +65,7 @@ class HoldingCount:
 
 @dataclass(frozen=True, slots=True)
 class MonthCounts:
-    """The items of data that came in a month and exist, their files, and all accesses of it."""
+    """The items of data that came in a month and exist, their files, and all reads of it."""
 
     month: str
     """As 2026-11, in UTC."""
@@ -74,6 +74,9 @@ class MonthCounts:
     size: int
     """Bytes of all files."""
     accesses: int
+    """Readers whom resolvers sent."""
+    views: int = 0
+    downloads: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +152,7 @@ class Statistics(Protocol):
         ...
 
     def months(self) -> list[MonthCounts]:
-        """Return what came in each month and exists, and its accesses, from the first month on.
+        """Return what came in each month and exists, and its reads, from the first month on.
 
         Months without anything are left out.
         """

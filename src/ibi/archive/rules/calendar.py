@@ -119,6 +119,8 @@ class PeriodCounts:
     all_files: int
     all_size: int
     """Items, files and bytes that had come by the end of it."""
+    views: int = 0
+    downloads: int = 0
 
 
 def monthly(counts: Sequence[MonthCounts], today: str) -> list[PeriodCounts]:
@@ -130,9 +132,8 @@ def monthly(counts: Sequence[MonthCounts], today: str) -> list[PeriodCounts]:
     for month in _months(min((*known, today[:7])), last):
         one = known.get(month, MonthCounts(month, 0, 0, 0, 0))
         items, files, size = items + one.items, files + one.files, size + one.size
-        months.append(
-            PeriodCounts(month, one.items, one.files, one.size, one.accesses, items, files, size)
-        )
+        came = (one.items, one.files, one.size, one.accesses)
+        months.append(PeriodCounts(month, *came, items, files, size, one.views, one.downloads))
     return months
 
 
@@ -151,6 +152,8 @@ def yearly(months: Iterable[PeriodCounts]) -> list[PeriodCounts]:
             several[-1].all_items,
             several[-1].all_files,
             several[-1].all_size,
+            sum(each.views for each in several),
+            sum(each.downloads for each in several),
         )
         for year, several in years.items()
     ]

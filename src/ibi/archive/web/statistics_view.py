@@ -24,10 +24,12 @@ class StatisticsView:
     years: tuple[PeriodCounts, ...]
     """All years in which anything came or was read, the newest first."""
     total: PeriodCounts
-    """What the archive has, and all accesses."""
+    """What the archive has, and all accesses, views and downloads."""
     is_whole: bool
     """Whether all items are counted; not while an upgraded archive counts them."""
     deposits: Plot
+    usage: Plot
+    """Views and downloads."""
     accesses: Plot
     storage: Plot
 
@@ -51,14 +53,21 @@ def statistics_view(
         last.all_items,
         last.all_files,
         last.all_size,
+        sum(each.views for each in years),
+        sum(each.downloads for each in years),
     )
     return StatisticsView(
         year=year,
         months=shown,
-        years=tuple(each for each in reversed(years) if each.items or each.accesses),
+        years=tuple(each for each in reversed(years) if _has_counts(each)),
         total=total,
         is_whole=is_whole,
         deposits=drawn([each.items for each in shown]),
+        usage=drawn([each.views for each in shown], [each.downloads for each in shown]),
         accesses=drawn([each.accesses for each in shown]),
         storage=drawn([each.all_size for each in shown]),
     )
+
+
+def _has_counts(period: PeriodCounts) -> bool:
+    return any((period.items, period.accesses, period.views, period.downloads))

@@ -1,4 +1,4 @@
-"""Counts by day in SQL: items, files and bytes that came on it, and accesses.
+"""Counts by day in SQL: items, files and bytes that came on it, accesses, views and downloads.
 
 They are written in the transaction of each change, so that a page with statistics reads a few rows
 and not all items. They count what exists: a deleted item is not counted on the day it came. Items
@@ -28,7 +28,9 @@ _DAY: Final = 86_400 * SECOND
 _LOCKED: Final = "SELECT filled FROM archive_day_state{lock}"
 
 _Counts: TypeAlias = dict[str, list[int]]
-"""Items, files, bytes and accesses by day."""
+"""Items, files, bytes, accesses, views and downloads by day."""
+Reads: TypeAlias = Mapping[tuple[int, str], tuple[int, int, int]]
+"""Accesses, views and downloads by item and day."""
 
 
 @contextmanager
@@ -44,27 +46,27 @@ def counting(execute: Execute, database: Database, labels: Sequence[str]) -> Ite
     for items, sign in ((before, -1), (after, 1)):
         for number, (day, files, size) in items.items():
             if is_counted(number):
-                _add(counts[day], (sign, sign * files, sign * size, 0))
+                _add(counts[day], (sign, sign * files, sign * size))
     _write(execute, counts)
 
 
-def count_accesses(
-    execute: Execute, database: Database, accesses: Mapping[tuple[int, str], int]
-) -> None:
-    """Count accesses, which are given by item and day."""
+def count_reads(execute: Execute, database: Database, reads: Reads) -> None:
+    """Count accesses, views and downloads."""
     is_counted = _counted(execute, database)
     counts = _none()
-    for (item, day), count in accesses.items():
+    for (item, day), numbers in reads.items():
         if is_counted(item):
-            counts[day][3] += count
+            _add(counts[day], (0, 0, 0, *numbers))
     _write(execute, counts)
 
 
-def forget_accesses(execute: Execute, database: Database, item: int) -> None:
-    """Remove the accesses of an item that is dropped."""
-    rows = execute("DELETE FROM archive_access WHERE item = $1 RETURNING day, count", item)
+def forget_reads(execute: Execute, database: Database, item: int) -> None:
+    """Remove the accesses, views and downloads of an item that is dropped."""
+    rows = execute(
+        "DELETE FROM archive_access WHERE item = $1 RETURNING day, -count, -views, -downloads", item
+    )
     if rows:
-        count_accesses(execute, database, {(item, day): -count for day, count in rows})
+        count_reads(execute, database, {(item, day): tuple(lost) for day, *lost in rows})
 
 
 def fill_part(execute: Execute, database: Database) -> bool:
@@ -78,15 +80,16 @@ def fill_part(execute: Execute, database: Database) -> bool:
     counts = _none()
     found = _found(execute, database, "i.id > $1 AND i.id <= $2", (filled, place))
     for day, files, size in found.values():
-        _add(counts[day], (1, files, size, 0))
-    accesses = execute(
-        "SELECT day, CAST(sum(count) AS BIGINT) FROM archive_access "
+        _add(counts[day], (1, files, size))
+    reads = execute(
+        "SELECT day, CAST(sum(count) AS BIGINT), CAST(sum(views) AS BIGINT), "
+        "CAST(sum(downloads) AS BIGINT) FROM archive_access "
         "WHERE item > $1 AND item <= $2 GROUP BY day",
         filled,
         place,
     )
-    for day, count in accesses:
-        counts[day][3] += count
+    for day, *numbers in reads:
+        _add(counts[day], (0, 0, 0, *numbers))
     _write(execute, counts)
     execute("UPDATE archive_day_state SET filled = $1", place)
     return True
@@ -133,7 +136,7 @@ def _found(
 
 
 def _none() -> _Counts:
-    return defaultdict(lambda: [0, 0, 0, 0])
+    return defaultdict(lambda: [0, 0, 0, 0, 0, 0])
 
 
 def _add(sums: list[int], numbers: Sequence[int]) -> None:
@@ -146,12 +149,14 @@ def _write(execute: Execute, counts: _Counts) -> None:
     for day, numbers in sorted(counts.items()):
         if any(numbers):
             execute(
-                "INSERT INTO archive_day (day, items, files, bytes, accesses) "
-                "VALUES ($1, $2, $3, $4, $5) ON CONFLICT (day) DO UPDATE SET "
+                "INSERT INTO archive_day (day, items, files, bytes, accesses, views, downloads) "
+                "VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (day) DO UPDATE SET "
                 "items = archive_day.items + excluded.items, "
                 "files = archive_day.files + excluded.files, "
                 "bytes = archive_day.bytes + excluded.bytes, "
-                "accesses = archive_day.accesses + excluded.accesses",
+                "accesses = archive_day.accesses + excluded.accesses, "
+                "views = archive_day.views + excluded.views, "
+                "downloads = archive_day.downloads + excluded.downloads",
                 day,
                 *numbers,
             )

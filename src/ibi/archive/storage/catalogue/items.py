@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from ibi.archive.ports.catalogue import FileTotal, ManifestItem, StoredChange, StoredItem
 from ibi.archive.rules.manifest import document, read_document
-from ibi.archive.storage.catalogue.day_counts import counting, forget_accesses
+from ibi.archive.storage.catalogue.day_counts import counting, forget_reads
 from ibi.archive.storage.catalogue.digest_log import names_of, note_names
 from ibi.archive.storage.catalogue.history import write_entry
 from ibi.archive.storage.catalogue.search import index_items, remove_from_search
@@ -203,7 +203,7 @@ class SqlItems:
             execute("DELETE FROM archive_file WHERE item = $1", number)
             execute("DELETE FROM archive_damage WHERE label = $1", label)
             execute("DELETE FROM archive_copy WHERE label = $1", label)
-            forget_accesses(execute, self._database, number)
+            forget_reads(execute, self._database, number)
             remove_from_search(execute, self._database, number)
             execute("DELETE FROM archive_item WHERE id = $1", number)
         return names

@@ -216,6 +216,8 @@ day = sa.Table(
     sa.Column("files", sa.BigInteger, nullable=False),
     sa.Column("bytes", sa.BigInteger, nullable=False),
     sa.Column("accesses", sa.BigInteger, nullable=False),
+    sa.Column("views", sa.BigInteger, nullable=False, server_default="0"),
+    sa.Column("downloads", sa.BigInteger, nullable=False, server_default="0"),
     sqlite_with_rowid=False,
 )
 # One row: the item up to which the days count.

@@ -17,7 +17,7 @@ from ibi.archive.ports.statistics import (
     TaskCount,
     TransferCount,
 )
-from ibi.archive.storage.catalogue.day_counts import WHOLE, count_accesses, fill_part
+from ibi.archive.storage.catalogue.day_counts import WHOLE, count_reads, fill_part
 from ibi.foundation.sql.database import Database, Execute
 from ibi.foundation.sql.store import SqlHandle
 from ibi.model.clock import SECOND
@@ -26,6 +26,8 @@ T = TypeVar("T")
 
 _SUM: Final = "CAST(sum({}) AS BIGINT)"  # PostgreSQL would return a decimal number
 _DAY: Final = 86_400 * SECOND
+_COLUMNS: Final = ("items", "files", "bytes", "accesses", "views", "downloads")
+"""The counts of a day."""
 _AT_ONCE: Final = 250
 """Rows of one statement."""
 _ALL: Final = 2**62
@@ -47,7 +49,7 @@ class SqlStatistics:
 
     def count_usage(self, uses: Mapping[tuple[int, str], tuple[int, int]]) -> None:
         """Add views and downloads by item and day, in one transaction; not of unknown items."""
-        self._write(lambda execute: _add_usage(execute, uses))
+        self._write(lambda execute: _add_usage(execute, self._database, uses))
 
     def usage(self, first: str, last: str, item: int = 0) -> list[DayUsage]:
         """Return views and downloads by day, of one item or of all."""
@@ -123,10 +125,8 @@ class SqlStatistics:
         return [HoldingCount(*row) for row in sorted(rows)]
 
     def months(self) -> list[MonthCounts]:
-        """Return what came in each month and exists, and its accesses, from the first month on."""
-        sums = ", ".join(
-            f"CAST(sum({column}) AS BIGINT)" for column in ("items", "files", "bytes", "accesses")
-        )
+        """Return what came in each month and exists, and its reads, from the first month on."""
+        sums = ", ".join(map(_SUM.format, _COLUMNS))
         rows = self._read(
             f"SELECT substr(day, 1, 7) AS month, {sums} FROM archive_day "  # noqa: S608  # our own names
             "GROUP BY month ORDER BY month"
@@ -178,7 +178,7 @@ def _count(execute: Execute, database: Database, accesses: Sequence[Access]) -> 
             for item, count in _others(execute, access):
                 counts[item, access.day] += count
     _add(execute, counts)
-    count_accesses(execute, database, counts)
+    count_reads(execute, database, {place: (count, 0, 0) for place, count in counts.items()})
     return counted
 
 
@@ -206,20 +206,26 @@ def _add(execute: Execute, counts: Mapping[tuple[int, str], int]) -> None:
         )
 
 
-def _add_usage(execute: Execute, uses: Mapping[tuple[int, str], tuple[int, int]]) -> None:
+def _add_usage(
+    execute: Execute, database: Database, uses: Mapping[tuple[int, str], tuple[int, int]]
+) -> None:
+    counted = {}
     for (item, day), (views, downloads) in sorted(uses.items()):
         # The item may have been dropped since.
-        execute(
+        rows = execute(
             "INSERT INTO archive_access (item, day, count, views, downloads) "
             "SELECT id, CAST($1 AS TEXT), 0, CAST($2 AS BIGINT), CAST($3 AS BIGINT) "
             "FROM archive_item WHERE id = $4 ON CONFLICT (item, day) DO UPDATE SET "
             "views = archive_access.views + excluded.views, "
-            "downloads = archive_access.downloads + excluded.downloads",
+            "downloads = archive_access.downloads + excluded.downloads RETURNING item",
             day,
             views,
             downloads,
             item,
         )
+        if rows:
+            counted[item, day] = (0, views, downloads)
+    count_reads(execute, database, counted)
 
 
 def _slices(rows: Sequence[T]) -> Iterator[Sequence[T]]:
