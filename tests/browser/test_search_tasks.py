@@ -32,6 +32,18 @@ def test_search_in_an_archive(library: Published, visit: Visit) -> None:
     expect(visit.heading).to_have_text("Bathymetry of the bay")
 
 
+def test_search_from_every_other_page(library: Published, visit: Visit) -> None:
+    places = ("/statistics", "/browse", "/collections", "/no-such-page")
+    for place in (library.page("dataset"), *(f"{library.archive}{each}" for each in places)):
+        visit.open(place)
+        field = visit.page.get_by_role("banner").get_by_role("searchbox")
+        expect(field).to_be_in_viewport()
+    field.fill("bathymetry")
+    field.press("Enter")
+    visit.page.locator(".entries").get_by_role("link", name="Bathymetry of the bay").click()
+    expect(visit.heading).to_have_text("Bathymetry of the bay")
+
+
 def test_turn_the_pages_of_results(library: Published, visit: Visit) -> None:
     visit.open(f"{library.archive}/")
     search(visit, "estuary survey")
