@@ -241,6 +241,71 @@ def test_the_items_of_a_deleted_collection_stay(curated: Curated) -> None:
     assert archive.item(item["rep"])["state"] == "Original"
 
 
+def test_a_deleted_collection_leaves_the_manifests_of_its_items(tmp_path: Path) -> None:
+    with neighbour(tmp_path, 1) as archive:
+        passing, lasting = collection(archive, "Passing"), collection(archive, "Lasting")
+        both = [passing["rep"], lasting["rep"]]
+        items = [
+            archive.deposit({"f.txt": b"f"}, metadata={"titles": [f"Item {n}"]}, collections=both)
+            for n in range(3)
+        ]
+        assert (
+            archive.api("POST", f"items/{passing['rep']}/deletion", {"reason": "x"}).status == 200
+        )
+        before = archive.item(items[0]["rep"])
+        assert [each["rep"] for each in before["collections"]] == both
+        archive.restart()  # housekeeping begins at the start, and again every hour
+
+        def named() -> list[str]:
+            found = [archive.item(item["rep"])["collections"] for item in items]
+            return [each["rep"] for labels in found for each in labels]
+
+        wait_until(lambda: named() == [lasting["rep"]] * 3)
+        assert archive.item(items[0]["rep"])["updated"] == before["updated"]
+        manifests = [json.loads(path.read_bytes()) for path in archive.data.rglob("ibi.json")]
+        forms = [each for manifest in manifests for each in manifest.get("collections", [])]
+        assert [each.split()[1] for each in forms] == [lasting["rep"]] * 3
+        last = archive.api("GET", "history?act=collect&order=newest&limit=1").json()["history"]
+        assert [each["who"] for each in last] == ["archive"]
+        assert archive.get(f"/api/v1/collections/{lasting['rep']}").json()["items"] == 3
+
+
+def test_a_transferred_item_keeps_its_collections(tmp_path: Path) -> None:
+    with neighbour(tmp_path, 1) as first, neighbour(tmp_path, 2) as second:
+        there = collection(first, "There")
+        item = first.deposit({"a": b"a"}, metadata={"titles": ["One"]}, collections=[there["rep"]])
+        token = second.add_token("sender", "receive")
+        given = (item["rep"], "--to", second.address, "--to-token", token, "--yes")
+        sent = first.ibi("transfer", *given)
+        assert sent.returncode == 0, sent.stderr
+        wait_until(lambda: second.api("GET", f"items/{item['rep']}").status == 200)
+        wait_until(lambda: second.item(item["rep"])["state"] == "Original")
+        assert [each["rep"] for each in second.item(item["rep"])["collections"]] == [there["rep"]]
+        # The sender has a Copy, which stays in its collection.
+        assert Curated(first, there, there, []).members(there["rep"]) == ["One"]
+        # The collection is not held by the receiver, which therefore shows none.
+        assert second.get("/api/v1/collections").json()["collections"] == []
+        # When it comes too, it has its item again.
+        sent = first.ibi("transfer", there["rep"], *given[1:])
+        assert sent.returncode == 0, sent.stderr
+        wait_until(lambda: second.get(f"/api/v1/collections/{there['rep']}").status == 200)
+        assert Curated(second, there, there, []).members(there["rep"]) == ["One"]
+
+
+def test_a_bag_carries_collections(tmp_path: Path) -> None:
+    with neighbour(tmp_path, 1) as first, neighbour(tmp_path, 2) as second:
+        place = collection(first, "There")
+        item = first.deposit({"a": b"a"}, metadata={"titles": ["One"]}, collections=[place["rep"]])
+        for label in (item["rep"], place["rep"]):
+            bag = tmp_path / f"bag-{label.rpartition('.')[2]}-{label == place['rep']}"
+            exported = first.ibi("export", label, str(bag))
+            assert exported.returncode == 0, exported.stderr
+            imported = second.ibi("import", str(bag))
+            assert imported.returncode == 0, imported.stderr
+        assert [each["rep"] for each in second.item(item["rep"])["collections"]] == [place["rep"]]
+        assert Curated(second, place, place, []).members(place["rep"]) == ["One"]
+
+
 def test_collections_survive_a_rebuild_from_the_files(tmp_path: Path) -> None:
     archive = ArchiveServer(tmp_path)
     with archive:

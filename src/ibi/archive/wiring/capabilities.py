@@ -187,6 +187,7 @@ def search_capability(
     return Capability(
         apis=(SearchApi(searches, urls), CollectionsApi(collections, index, searches, urls)),
         services=(SearchBackfill(instance.archive), _full_text(instance, metrics)),
+        rounds=(collections.release_members,),
     )
 
 
