@@ -325,8 +325,8 @@ WORDS = (
     ("en", b"Example", 200),
     ("en", b"<dc:title", 200),
     ("en", b"data/satellites.csv", 200),
-    ("en", b"Amazonia-1,2021-02-28", 200),
-    ("en", "satélites brasileiros</span></h1>".encode(), 200),
+    ("en", b"Modelo-1,2021-02-08", 200),
+    ("en", "satélites imaginários</span></h1>".encode(), 200),
     ("en", b"", 302),
     ("en", b"The item was deleted", 410),
     ("en", b"This is a Copy.", 200),
@@ -356,7 +356,13 @@ def test_the_demonstration_shows_what_it_promises_and_is_made_once(up: Installat
     for address, (language, words, status) in zip(addresses, WORDS, strict=True):
         answer = up.follow(address, accept="text/html", accept_language=language)
         assert (answer.status, words in answer.body) == (status, True), address
-    assert up.follow(addresses[10]).headers["location"] == "http://urlib.net/"
+    assert up.follow(addresses[10]).headers["location"] == "https://example.org/"
+    # None of the depositors exists.
+    found = up.follow(f"{up.archive}/api/v1/search?limit=100").json()
+    creators = {each["value"] for each in found["facets"]["creator"]}
+    assert len(creators) > 3
+    assert [name for name in creators if not re.search(r"Example|Sample|Modelo", name)] == []
+    assert [each["title"] for each in found["items"] if "INPE" in each["title"]] == []
     before = items(up)
     # Each of the fifteen has its metadata, as the archive itself has; one is of another archive.
     assert Counter(each["kind"] for each in before) == {"service": 1, "data": 15, "metadata": 16}

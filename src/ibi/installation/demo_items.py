@@ -131,14 +131,14 @@ def _collection(name: str, titles: Mapping[str, str], texts: Mapping[str, str]) 
 
 
 _SATELLITES: Final = (
-    ("SCD-1", "1993-02-09"),
-    ("SCD-2", "1998-10-23"),
-    ("CBERS-1", "1999-10-14"),
-    ("CBERS-2", "2003-10-21"),
-    ("CBERS-2B", "2007-09-19"),
-    ("CBERS-4", "2014-12-07"),
-    ("CBERS-4A", "2019-12-20"),
-    ("Amazonia-1", "2021-02-28"),
+    ("Example-1", "1993-02-01"),
+    ("Example-2", "1998-10-02"),
+    ("Sample-1", "1999-10-03"),
+    ("Sample-2", "2003-10-04"),
+    ("Sample-2B", "2007-09-05"),
+    ("Sample-4", "2014-12-06"),
+    ("Sample-4A", "2019-12-07"),
+    ("Modelo-1", "2021-02-08"),
 )
 
 
@@ -161,10 +161,10 @@ _DATA: Final = DemoItem(
     name="satellites",
     record={
         "titles": [
-            {"value": "Launch dates of Brazilian satellites", "language": "en"},
-            {"value": "Datas de lançamento de satélites brasileiros", "language": "pt"},
+            {"value": "Launch dates of imaginary satellites", "language": "en"},
+            {"value": "Datas de lançamento de satélites imaginários", "language": "pt"},
         ],
-        "creators": ["INPE"],
+        "creators": ["Example Space Agency"],
         "subjects": [
             {"value": "satellites", "language": "en"},
             {"value": "satélites", "language": "pt"},
@@ -178,15 +178,15 @@ _DATA: Final = DemoItem(
         "formats": ["text/csv", "image/svg+xml"],
         "languages": ["en"],
         "coverages": [
-            {"value": "Brazil", "language": "en"},
-            {"value": "Brasil", "language": "pt"},
+            {"value": "Exampleland", "language": "en"},
+            {"value": "Exemplolândia", "language": "pt"},
         ],
         "licence": "CC0-1.0",
     },
     files={
         **_page(
             "en",
-            "Launch dates of Brazilian satellites",
+            "Launch dates of imaginary satellites",
             'As a <a href="data/satellites.csv">table</a> and as a drawing:',
             '<img src="figures/timeline.svg" alt="Launches from 1993 to 2021">',
         ),
@@ -357,10 +357,10 @@ ITEMS: Final = (
     DemoItem(
         name="service",
         record={
-            "titles": [{"value": "The resolution system of INPE", "language": "en"}],
+            "titles": [{"value": "A web service that runs elsewhere", "language": "en"}],
             "types": ["Service"],
         },
-        service="http://urlib.net/",
+        service="https://example.org/",
     ),
     DemoItem(
         name="draft",
