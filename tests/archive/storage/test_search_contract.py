@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -344,6 +344,69 @@ def _forget(database: Database) -> None:
 
     database.transaction(work)
     database.close()
+
+
+# --- many items -----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def sections(catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch) -> Catalogue:
+    """A catalogue of twelve items, of which PostgreSQL puts two at a time into a section."""
+    monkeypatch.setattr("ibi.archive.storage.catalogue.search_text.Tsvector.SECTION_BITS", 2)
+    for number in range(1, 13):
+        title = "River" if number in {2, 5} else "Item"
+        text = "The long bank of a wide river." if number % 3 else "A river with a long wide bank."
+        put(catalogue, number, record(f"{title} {number}", descriptions=(Text(text),)))
+    return catalogue
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("bank", [*range(12, 0, -1)]),
+        ("river", [5, 2, 12, 11, 10, 9, 8, 7, 6, 4, 3, 1]),
+        ('"wide river"', [11, 10, 8, 7, 5, 4, 2, 1]),
+        ('"river wide"', []),
+        ('"long wide bank"', [12, 9, 6, 3]),
+        ('"long wide river"', []),
+        ('"wide ri"*', [11, 10, 8, 7, 5, 4, 2, 1]),
+        ("ri*", [5, 2, 12, 11, 10, 9, 8, 7, 6, 4, 3, 1]),
+        ('-"wide river"', [12, 9, 6, 3]),
+        ('river -"wide river" -9', [12, 6, 3]),
+        ("2", [2]),
+        ("bank xyz", []),
+    ],
+)
+def test_items_of_all_sections_are_found(
+    sections: Catalogue, text: str, numbers: list[int]
+) -> None:
+    assert [int(title.split()[1]) for title in found(sections, text)] == numbers
+    oldest = [int(title.split()[1]) for title in found(sections, text, sort="oldest")]
+    assert oldest == sorted(numbers)
+
+
+@pytest.mark.parametrize("order", ["newest", "oldest"])
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 12])
+def test_pages_follow_each_other_across_sections(
+    sections: Catalogue, order: Literal["newest", "oldest"], size: int
+) -> None:
+    clauses = SearchQuery(text="bank").clauses
+    numbers: list[int] = []
+    after = 0
+    while page := sections.search.find(clauses, order, size, after):
+        numbers += (int(hit.heading.split()[1]) for hit in page)
+        after = page[-1].item
+    assert numbers == (sorted(numbers) if order == "oldest" else sorted(numbers, reverse=True))
+    assert sorted(numbers) == [*range(1, 13)]
+
+
+def test_an_item_that_is_changed_stays_in_its_section(sections: Catalogue) -> None:
+    held = sections.items.find(forms(3).label.canonical)
+    assert held is not None
+    described = record("Item 1", descriptions=(Text("A narrow valley."),))
+    apply(sections, ItemChange(item=replace(held.item, record=described), version=1))
+    assert found(sections, "bank", sort="oldest")[0] == "river 2"
+    assert found(sections, '"narrow valley"') == ["item 1"]
 
 
 # --- limits ---------------------------------------------------------------------------------------

@@ -44,10 +44,14 @@ _SETTINGS: Final = {
     "lock_timeout": "8000",
 }
 
-# The best plan depends on how many rows a value finds. The server ends a statement by itself after
-# five seconds: a client that gives up and disconnects may leave it running, for ever.
+# The best plan depends on how many rows a value finds. A statement that stops early seems costly to
+# the planner, which would compile it for longer than it runs, or give it to several processes. The
+# server ends a statement by itself after five seconds: a client that gives up and disconnects may
+# leave it running, for ever.
 _LIMITED: Final = {
     "plan_cache_mode": "force_custom_plan",
+    "jit": "off",
+    "max_parallel_workers_per_gather": "0",
     "work_mem": "32MB",
     "statement_timeout": "5000",
 }

@@ -13,7 +13,7 @@ from ibi.metadata.dates import read_date
 from ibi.model.item import Item, State
 from ibi.model.metadata_record import MetadataRecord, Text
 
-RULES: Final = 3
+RULES: Final = 4
 """The version of the terms; an index of another version is filled anew."""
 MOST_WORDS: Final = 5000
 """Words of an item that are indexed; PostgreSQL numbers up to 16,383 of them."""
