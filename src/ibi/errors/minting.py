@@ -86,15 +86,15 @@ class BusyError(MintingError):
 
     def message(self) -> str:
         """Return the message."""
+        one, many = Sentence("%(number)s second"), Sentence("%(number)s seconds")
+        pause = Sentence(one if self.retry_after == 1 else many, number=self.retry_after)
         if self.waiting:
             return Sentence(
-                "%(waiting)s callers wait already: try again in %(seconds)s s.",
+                "%(waiting)s callers wait already: try again in %(pause)s.",
                 waiting=self.waiting,
-                seconds=self.retry_after,
+                pause=pause,
             )
-        return Sentence(
-            "The wait is too long: try again in %(seconds)s s.", seconds=self.retry_after
-        )
+        return Sentence("The wait is too long: try again in %(pause)s.", pause=pause)
 
 
 class ShareError(BusyError):
