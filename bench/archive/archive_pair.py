@@ -207,7 +207,9 @@ def _make(folder: Path, items: int, size: int) -> list[str]:
                 file = sink.finish()
             wanted = NewItem(record=MetadataRecord(titles=(Text(f"Item {start + number}"),)))
             forms, metadata = minted[2 * number : 2 * number + 2]
-            item, describing = item_transitions.new_items(forms, metadata, wanted, NAME, now)
+            item, describing = item_transitions.new_items(
+                forms, metadata, wanted, (NAME, True), now
+            )
             changes += [
                 ItemChange(item=item, files=(file,), adopted=deposit),
                 ItemChange(item=describing),

@@ -103,7 +103,7 @@ def _deposit(archive: Archive, row: Row) -> None:
     forms, metadata = archive.mint(2)
     now = archive.clock.wall()
     item, describing = item_transitions.new_items(
-        forms, metadata, NewItem(record=record), _FILE, now
+        forms, metadata, NewItem(record=record), (_FILE, True), now
     )
     changes = (
         ItemChange(item=item, files=(file,), adopted=deposit),

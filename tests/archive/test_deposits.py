@@ -97,8 +97,8 @@ def test_nobody_who_sends_a_file_waits_for_one_that_goes_to_a_store_elsewhere(
         (["a", "index.html"], "", "index.html"),
         (["a", "b"], "b", "b"),
         (["é"], "e\u0301", "é"),
-        (["a", "b"], "", None),
-        (["a", "x/index.html"], "", None),
+        (["a", "b"], "", "a"),
+        (["a", "x/index.html"], "", "a"),
         (["a"], "b", None),
         ([], "a", None),
     ],
@@ -266,10 +266,14 @@ def test_changes_of_files_that_cannot_be(
 def test_the_target_stays_while_it_is_there(small: SmallArchive) -> None:
     label = small.label({"a": b"1", "b": b"2"}, target="b")
     assert small.deposit({"c": b"3"}, item=label).item.target == "b"
-    id_ = small.open({}, item=label, remove=["b"])
-    with pytest.raises(ArchiveRequestError, match="several files"):
-        small.deposits.complete(id_, "me")
-    assert small.deposit({}, item=label, remove=["a", "b"]).item.target == "c"
+    left = small.deposit({}, item=label, remove=["b"]).item
+    assert (left.target, left.target_chosen) == ("a", False)
+    again = small.deposit({"d": b"4"}, item=label).item
+    assert (again.target, again.target_chosen) == ("a", False)
+    named = small.deposit({"e": b"5"}, item=label, target="a").item
+    assert (named.target, named.target_chosen) == ("a", True)
+    last = small.deposit({}, item=label, remove=["a", "d", "e"]).item
+    assert (last.target, last.target_chosen) == ("c", True)
     assert small.deposit({}, item=label, remove=["c"]).item.target == ""
     assert doc(small, label) == {}
 

@@ -1,7 +1,7 @@
-"""Threats, rows 8 and 11: files that attack the program that extracts their text.
+"""Threats, rows 8 and 11: files that attack the program that extracts their text or draws them.
 
 Each hostile file ends with no text, or with the little text that it has, within the limits of the
-process; the archive's own process neither grows nor waits for ever.
+process; the archive's own process neither grows nor waits for ever. The same holds for pictures.
 """
 
 from __future__ import annotations
@@ -256,3 +256,115 @@ def test_the_process_knows_nothing_of_the_archive(
     assert "AWS" not in found.text
     # The three standard descriptors, and that of the folder itself.
     assert "('/', 4)" in found.text
+
+
+# --- pictures -------------------------------------------------------------------------------------
+
+
+def _page_of(box: bytes, drawn: bytes = b"0 0 9 9 re f", image: bytes = b"") -> bytes:
+    return pdf_of_objects(
+        [
+            b"<< /Type /Catalog /Pages 2 0 R >>",
+            b"<< /Type /Pages /Count 1 /Kids [3 0 R] >>",
+            b"<< /Type /Page /Parent 2 0 R /MediaBox [" + box + b"] /Contents 4 0 R "
+            b"/Resources << /XObject << /I 5 0 R >> >> >>",
+            b"<< /Length %d >>\nstream\n%s\nendstream" % (len(drawn), drawn),
+            *([image] if image else []),
+        ]
+    )
+
+
+_EMPTY_ROWS: Final = zlib.compress(bytes(50_000_000), 9)
+_HUGE_IMAGE: Final = (
+    b"<< /Type /XObject /Subtype /Image /Width 60000 /Height 60000 /BitsPerComponent 8 "
+    b"/ColorSpace /DeviceRGB /Filter /FlateDecode /Length %d >>\nstream\n%s\nendstream"
+    % (len(_EMPTY_ROWS), _EMPTY_ROWS)
+)
+UNDRAWN: Final[dict[str, Callable[[], bytes]]] = {
+    **{
+        name: HOSTILE[name][1]
+        for name in HOSTILE
+        if name.startswith("pdf-") and name not in {*WITH_TEXT, "pdf-bomb", "pdf-many-pages"}
+    },
+    "endless-page": lambda: _page_of(b"0 0 1e30 1e30"),
+    "page-of-nothing": lambda: _page_of(b"5 5 5 5"),
+    "long-page": lambda: _page_of(b"0 0 1 900000"),
+    "huge-image": lambda: _page_of(b"0 0 99 99", b"99 0 0 99 0 0 cm /I Do", _HUGE_IMAGE),
+}
+
+
+def _drawn(place: Path) -> bytes | None:
+    file = _File(place)
+    try:
+        return ProcessExtractor().picture(file)
+    finally:
+        file.close()
+
+
+@pytest.mark.parametrize("name", UNDRAWN)
+def test_a_hostile_pdf_has_no_picture_or_a_small_one(name: str, tmp_path: Path) -> None:
+    place = tmp_path / "file"
+    place.write_bytes(UNDRAWN[name]())
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    found = _drawn(place)
+    assert found is not None
+    assert len(found) < 50_000
+    assert not found or found.startswith(b"RIFF")
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 64 << 10
+
+
+def test_a_pdf_that_is_too_large_is_not_drawn(tmp_path: Path) -> None:
+    place = tmp_path / "file"
+    with place.open("wb") as file:
+        file.write(pdf("x"))
+        file.truncate(extractor.LARGEST_FILE + 1)
+    assert _drawn(place) == b""
+
+
+PAINTER: Final = """
+import sys
+from ibi.archive.storage.extraction import child
+child.CPU_SECONDS, child.MEMORY = 1, 256 << 20
+{change}
+def bad(file):
+    {work}
+    return b"RIFF----WEBP"
+child.picture_of_pdf = bad
+sys.exit(child.main("picture"))
+"""
+
+
+@pytest.fixture
+def paint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., bytes | None]:
+    """Return what runs other work in the place of a painter, on an empty file."""
+
+    def paint(work: str, change: str = "") -> bytes | None:
+        program = tmp_path / "program.py"
+        program.write_text(PAINTER.format(work=work, change=change), encoding="utf-8")
+        monkeypatch.setattr(child, "__file__", str(program))
+        place = tmp_path / "empty"
+        place.write_bytes(b"")
+        return _drawn(place)
+
+    return paint
+
+
+Paint = Callable[..., bytes | None]
+
+
+def test_a_painter_that_takes_memory_is_stopped(paint: Paint) -> None:
+    """With the twin: without the limit, the same work ends well."""
+    assert paint(GREEDY) == b""
+    change = "child.LIMITS = tuple(each for each in child.LIMITS if each is not child.limit_memory)"
+    assert paint(GREEDY, change) == b"RIFF----WEBP"
+
+
+def test_a_painter_that_was_taken_over_shows_no_document(
+    paint: Paint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the twin: without a look at the output, a page of HTML would be kept."""
+    page = "return b'<script>alert(1)</script>'"
+    assert paint(page) == b""
+    assert paint("return b'RIFF----WEBP' + bytes(500_000)") == b""
+    monkeypatch.setattr(extractor, "_is_picture", bool)
+    assert paint(page) == b"<script>alert(1)</script>"

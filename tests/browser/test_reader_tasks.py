@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.support.scenes.published_items import Published
+from tests.support.scenes.published_items import EDITIONS, LANGUAGES, Published
 from tests.support.tools.browsers import Visit, Visitor
 
 pytestmark = pytest.mark.browser
@@ -109,6 +109,48 @@ def test_go_to_the_newest_edition(library: Published, visit: Visit) -> None:
     expect(current).to_have_count(1)
     visit.page.locator(".timeline a").last.click()
     expect(visit.page.locator("main .kind").first).to_contain_text("2019")
+
+
+def test_look_through_all_editions(library: Published, visit: Visit) -> None:
+    visit.open(library.page("tides-0"))
+    visit.link("Later editions").click()
+    expect(visit.heading).to_contain_text("Tide table, edition 1")
+    lines = visit.page.locator(".timeline li")
+    expect(lines).to_have_count(EDITIONS)
+    expect(lines.first).to_contain_text(visit.visitor.says("newest"))
+    expect(visit.page.locator(".timeline [aria-current]")).to_contain_text("edition 1")
+    visit.page.get_by_role("link", name="Tide table, edition 9").click()
+    expect(visit.heading).to_have_text("Tide table, edition 9")
+
+
+def test_look_through_all_languages(library: Published, visit: Visit) -> None:
+    visit.open(library.page("tongues"))
+    expect(visit.page.locator(".tongues [hreflang]")).to_have_count(13)
+    visit.link("All languages").click()
+    expect(visit.page.locator("main [hreflang]")).to_have_count(len(LANGUAGES) + 1)
+    visit.link("Page of this item").click()
+    expect(visit.heading).to_have_text("A word of welcome")
+
+
+def test_see_the_first_page_of_a_pdf(library: Published, visit: Visit) -> None:
+    visit.open(library.page("report"))
+    picture = visit.page.locator("figure.preview img")
+    expect(picture).to_be_visible()
+    name = "The first page of %(name)s"
+    expect(picture).to_have_attribute("alt", visit.visitor.says(name) % {"name": "report.pdf"})
+    width, height = picture.evaluate("image => [image.naturalWidth, image.naturalHeight]")
+    assert (width, 1090 < height <= 1100) == (778, True)
+    link = visit.page.locator("figure.preview figcaption a")
+    expect(link).to_have_text("report.pdf")
+    expect(link).to_have_attribute("href", re.compile(r"/doc/report\.pdf$"))
+
+
+def test_follow_a_citation_to_several_files(library: Published, visit: Visit) -> None:
+    visit.open(library.cited("several"))
+    expect(visit.heading).to_have_text("Two files of one station")
+    visit.link("Choose a file").click()
+    visit.page.get_by_role("link", name="notes.txt", exact=True).click()
+    expect(visit.page.locator("body")).to_contain_text("Taken at low tide.")
 
 
 def test_read_a_translation(library: Published, visit: Visit) -> None:

@@ -80,6 +80,8 @@ _THINGS: Final = {
         Sentence("item"),
         Sentence("file"),
         Sentence("metadata of"),
+        Sentence("list of"),
+        Sentence("picture of"),
         Sentence("deposit"),
         Sentence("task"),
         Sentence("transfer"),

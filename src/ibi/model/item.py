@@ -92,6 +92,9 @@ class Item:
     language: Language | None = None
     target: str = ""
     """The path of its target file; empty if it has no files."""
+    target_chosen: bool = True
+    """Whether the depositor chose the target; if not, it is one of several files, and only programs
+    that follow the label get it."""
     runs_at: str = ""
     """The address of a web service that runs elsewhere; empty for every other item."""
     created: int = 0

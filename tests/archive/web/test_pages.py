@@ -15,6 +15,7 @@ from babel.messages.extract import extract_from_dir
 from babel.messages.pofile import read_po
 
 from ibi.archive.ports.catalogue import FileTotal
+from ibi.archive.ports.maintenance import HolderRecord
 from ibi.archive.ports.search import FACETS, FacetCount
 from ibi.archive.rules.search.query import SearchQuery
 from ibi.archive.rules.search.snippet import Part
@@ -33,6 +34,7 @@ from ibi.archive.web.discovery.views import (
 from ibi.archive.web.pages import FOOTER, NAVIGATION, Pages
 from ibi.archive.web.views import (
     Edition,
+    EditionListView,
     Editions,
     FileListView,
     ItemView,
@@ -40,6 +42,8 @@ from ibi.archive.web.views import (
     PastAct,
     RefusedListView,
     TombstoneView,
+    Translation,
+    TranslationListView,
 )
 from ibi.foundation.pages.identity import CONTACT_NAME, IMPRINT_NAME, SiteIdentity
 from ibi.foundation.pages.static_files import (
@@ -141,6 +145,11 @@ def maximal(word: str = "palavra", tag: str = "pt-BR") -> ItemView:
         is_collection=True,
         acts=(PastAct("describe", NOVEMBER), PastAct("deposit", NOVEMBER)),
         checked=NOVEMBER,
+        missing=NOVEMBER,
+        holders=(
+            HolderRecord(label="", address="http://a.example.org", name=word, seen=NOVEMBER),
+            HolderRecord(label="", address=word, name=word, seen=0),
+        ),
         now=NOVEMBER + 7200 * 10**9,
         citations=cited,
     )
@@ -257,6 +266,35 @@ def several(word: str = "palavra") -> dict[str, Callable[[], Page]]:
             FileListView(forms=FORMS, files=many, title=word, more=True), ENGLISH, here
         ),
         "no files": lambda: pages.files(FileListView(forms=OTHER, files=()), PORTUGUESE),
+        "editions": lambda: pages.editions(
+            EditionListView(
+                forms=FORMS,
+                title=word,
+                editions=full.editions,
+                later_page=OTHER,
+                earlier_page=OTHER,
+            ),
+            PORTUGUESE,
+            here,
+        ),
+        **{
+            name: lambda is_metadata=is_metadata: pages.translations(  # type: ignore[misc]  # as below
+                TranslationListView(
+                    forms=FORMS,
+                    title=word,
+                    is_metadata=is_metadata,
+                    translations=(
+                        Translation(language=Language("en"), forms=OTHER, title=word),
+                        Translation(language=Language("pt"), forms=FORMS, is_current=True),
+                    ),
+                    count=1000,
+                    last="pt",
+                ),
+                ENGLISH,
+                here,
+            )
+            for name, is_metadata in (("translations", False), ("metadata in languages", True))
+        },
         "limited": lambda: pages.limited(
             LimitedView(forms=FORMS, title=word, metadata=OTHER), ENGLISH, here
         ),

@@ -20,6 +20,9 @@ _ITEMS = (
     "dataset",
     "many",
     "limited",
+    "tides-0",
+    "tongues",
+    "several",
 )
 """Items whose pages differ by what they show."""
 
@@ -31,6 +34,11 @@ def starts(library: Published) -> list[str]:
         f"{library.archive}/",
         f"{library.resolver}/",
         *(library.page(name) for name in _ITEMS if name in library.labels),
+        *(
+            f"{library.page(name)}?list={listed}"
+            for name, listed in (("tides-0", "editions"), ("tongues", "translations"))
+            if name in library.labels
+        ),
         f"{library.archive}/search?q=estuary",
         f"{library.archive}/search?q=estuary&page=2",
         f"{library.archive}/search?q=nothingofthekind",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import struct
 import wave
@@ -12,16 +13,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
+from urllib.request import urlopen
 
 from ibi.client.archive import RemoteArchive
 from ibi.foundation.system.instance_lock import token_of
 from tests.support.servers.installation import InstallationServer
+from tests.support.waiting import wait_until
 
 MANY_FILES: Final = 130
 """Files of the item that has many: more than one page of a list shows."""
 RESULTS: Final = 24
 """Items that a search for `estuary` finds: more than one page of results shows."""
 AUTHOR: Final = "Rivera, Ana"
+EDITIONS: Final = 14
+"""Editions of the item that has many: more than its page shows."""
+LANGUAGES: Final = ("da", "de", "el", "es", "et", "eu", "fi", "fr", "ga", "he", "hi", "hu", "is")
+"""Translations of the item that has many: more than its page shows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +143,10 @@ class _Depositor:
         body = {"add": [self.labels[each] for each in members]}
         self._archive.ask("PATCH", f"collections/{place}", body)
 
+    def amend(self, name: str, **changes: object) -> None:
+        """Change an item."""
+        self._archive.ask("PATCH", f"items/{quote(self.labels[name], safe='')}", changes)
+
     def delete(self, name: str, reason: str, replaced_by: str) -> None:
         """Delete an item that another one replaces."""
         place = quote(self.labels[name], safe="")
@@ -204,12 +215,36 @@ def _fill(depositor: _Depositor, folder: Path) -> None:
         title, year = f"Estuary survey, campaign {number + 1}", str(2000 + number)
         record = _record(title, dates=[year], types=["Text"], languages=["en"])
         depositor.deposit(f"survey-{number}", note, record)
+    related: dict[str, object] = {}
+    for number in range(EDITIONS):
+        record = _record(f"Tide table, edition {number + 1}", dates=[str(1990 + number)])
+        depositor.deposit(f"tides-{number}", note, record, **related)
+        related = {"edition_of": depositor.labels[f"tides-{number}"]}
+    depositor.deposit("tongues", note, _record("A word of welcome"), language="en")
+    elsewhere = {
+        language: f"example.org/elsewhere/2020/01.01.00.{number:02}"
+        for number, language in enumerate(LANGUAGES)
+    }
+    depositor.amend("tongues", translations=elsewhere, unchecked=True)
+    both = {each.name: each for each in (previewed[1], previewed[3])}
+    depositor.deposit("several", both, _record("Two files of one station", dates=["2020"]))
     described = [{"value": "All that was measured in the bay since 2018.", "language": "en"}]
     record = _record("The bay", "A baía", types=["Collection"], descriptions=described)
     depositor.deposit("collection", {}, record)
     depositor.collect("collection", "dataset", "report", "many")
     depositor.deposit("withdrawn", note, _record("Depths of the bay", dates=["2018"]))
     depositor.delete("withdrawn", "The depths were wrong.", "dataset")
+
+
+def _wait_for_picture(page: str) -> None:
+    """Wait until the page of an item shows a picture of its PDF, each time a page made anew."""
+    rounds = itertools.count()
+
+    def is_shown() -> bool:
+        with urlopen(f"{page}?round={next(rounds)}") as answer:  # noqa: S310  # of this machine
+            return b'class="sheet"' in answer.read()
+
+    wait_until(is_shown)
 
 
 @contextmanager
@@ -221,6 +256,7 @@ def published(folder: Path) -> Iterator[Published]:
         files = folder / "files"
         files.mkdir()
         _fill(depositor, files)
+        _wait_for_picture(f"{demo.archive}/{depositor.labels['report']}:")
         yield Published(demo.server, {**demo.labels, **depositor.labels})
 
 

@@ -13,7 +13,7 @@ from urllib.parse import quote
 import click
 import msgspec
 
-from ibi.archive.cli.deposit import send, sources_of, usual_target
+from ibi.archive.cli.deposit import send, sources_of, targeted
 from ibi.archive.cli.options import (
     adopted,
     archive_options,
@@ -192,14 +192,14 @@ def _request(row: Row, folder: Path) -> tuple[dict[str, Any], dict[str, Path]]:
     metadata = row.metadata | {name: value for name, value in given.items() if value}
     wanted = {
         "metadata": metadata,
-        "target": row.target or usual_target(sources, files, unpack=False),
         "further_names": row.names,
         "language": row.language,
         "service": row.service,
         "edition_of": row.edition_of,
         "translation_of": row.translation_of,
     }
-    return {name: value for name, value in wanted.items() if value}, sources
+    target = targeted(row.target, sources, files)
+    return {name: value for name, value in wanted.items() if value} | target, sources
 
 
 def _in_order(rows: Sequence[Row]) -> Iterator[Row]:

@@ -39,13 +39,8 @@ def _file_arguments(command: Callable[..., None]) -> Callable[..., None]:
 
 
 _RELAYED = (
-    "language",
-    "service",
-    "edition_of",
-    "translation_of",
-    "translated_from",
-    "platform_software",
-    "collections",
+    *("language", "service", "edition_of", "translation_of", "translated_from"),
+    *("platform_software", "collections"),
 )
 """Options that are fields of the request, under the same name."""
 _EXAMPLES = """\b
@@ -128,7 +123,7 @@ def deposit(  # noqa: PLR0913  # one argument an option
     sources = sources_of(files)
     wanted = {
         "metadata": _metadata(record, options),
-        "target": target_in(target, sources) or usual_target(sources, files, unpack=unpack),
+        **targeted(target_in(target, sources), {} if unpack else sources, files),
         "further_names": list(names),
         "list_public": not private_list,
         "readers": list(networks),
@@ -362,10 +357,11 @@ def target_in(target: str, sources: dict[str, Path]) -> str:
     return next(found, target)
 
 
-def usual_target(sources: dict[str, Path], files: Sequence[Path], *, unpack: bool) -> str:
-    """Return the first named file as target, if the archive could not choose one."""
-    named = len(sources) > 1 and files and files[0].is_file() and not unpack
-    return next(iter(sources)) if named and "index.html" not in sources else ""
+def targeted(target: str, sources: dict[str, Path], files: Sequence[Path]) -> dict[str, Any]:
+    """Return the fields of the target: the chosen one, or of several files the one named first."""
+    if not target and len(sources) > 1 and "index.html" not in sources and files[0].is_file():
+        return {"target": next(iter(sources)), "target_chosen": False}
+    return {"target": target}
 
 
 def _metadata(record: Path | None, options: dict[str, Any]) -> dict[str, Any]:

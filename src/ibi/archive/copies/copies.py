@@ -17,7 +17,7 @@ from ibi.archive.archive import Archive
 from ibi.archive.copies.fetch import SourcePool
 from ibi.archive.copies.pull import ItemPuller, Manifests, Report
 from ibi.archive.ports.catalogue import StoredItem
-from ibi.archive.ports.maintenance import CopyRecord, PeerArchive
+from ibi.archive.ports.maintenance import CopyRecord, HolderRecord, PeerArchive
 from ibi.archive.rules.copies import (
     as_copy,
     check_asked,
@@ -37,12 +37,18 @@ from ibi.errors import (
 )
 from ibi.identifier.label import Label
 from ibi.model.change import ItemChange
+from ibi.model.clock import SECOND
 from ibi.model.item import Item, State
 
 FindOriginal: TypeAlias = Callable[[Label], str]
 """Asks resolvers for the address of the archive with an Original; ArchiveError if none knows."""
+ReportCopy: TypeAlias = Callable[[str, Label], str]
+"""Reports to the archive at an address that this one has a Copy of its item; never raises. Returns
+the name by which that archive calls itself, empty if it does not say."""
 
 _LOG: Final = structlog.get_logger()
+_WEEK: Final = 7 * 86_400 * SECOND
+"""Nanoseconds after which a Copy is reported again: what changes is when it was last seen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +63,13 @@ class CopyStatus:
 class Copies:
     """The copies of one archive; threads may share it."""
 
-    def __init__(self, archive: Archive, find_original: FindOriginal, address: str) -> None:
+    def __init__(
+        self,
+        archive: Archive,
+        find_original: FindOriginal,
+        address: str,
+        report: ReportCopy = lambda _address, _label: "",
+    ) -> None:
         """Copy into an archive; `address` is its own, which is no source."""
         self._archive = archive
         self._copies = archive.catalogue.copies
@@ -65,6 +77,7 @@ class Copies:
         self._puller = ItemPuller(archive)
         self._find = find_original
         self._own = address
+        self._report = report
         self.counted = (0, 0)
         """The last count of copies, and of those whose Original is missing."""
 
@@ -201,8 +214,20 @@ class Copies:
                         "copy", who, main, changes, now, detail=detail, deposit=pulled.deposit
                     )
                 )
+        self._tell(source, items[0], is_news=is_news)
         self._keep(main, "")
         return is_news
+
+    def _tell(self, source: PeerArchive, item: Item, *, is_news: bool) -> None:
+        """Report a Copy to the archive that it came from, when it changes and once a week."""
+        label = item.forms.label
+        known = self._copies.get(label.canonical)
+        now = self._archive.clock.wall()
+        if is_news or known is None or known.checked // _WEEK != now // _WEEK:
+            name = self._report(source.address, label)
+            self._archive.catalogue.holders.keep(
+                HolderRecord(label=label.canonical, address=source.address, name=name, seen=now)
+            )
 
     def _before(self, source: PeerArchive, asked: Label, looked: Manifests) -> list[Item | None]:
         """Return the local items that the pulled ones may replace."""

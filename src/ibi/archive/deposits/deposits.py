@@ -259,7 +259,7 @@ class Deposits:
             files = [staged.file for staged in self._staging.staged(id) if staged.file is not None]
             wanted = read(msgspec.json.decode(deposit.request, type=DepositRequest))
             if target:
-                wanted = replace(wanted, target=check_path(target))
+                wanted = replace(wanted, target=check_path(target), target_chosen=True)
             if isinstance(wanted, Revision):
                 label = self._revise(deposit, wanted, files, who)
             else:
@@ -303,9 +303,9 @@ class Deposits:
         if wanted.runs_at and files:
             msg = Sentence("A web service that runs elsewhere has no files here.")
             raise ArchiveRequestError(msg)
-        _check_clashes(file.path for file in files)
+        _check_clashes(paths := [file.path for file in files])
         self._check(wanted)
-        target = target_of(wanted.target, (file.path for file in files))
+        target = target_of(wanted.target, paths, is_chosen=wanted.target_chosen)
         now = archive.clock.wall()
         forms, metadata = self._labels(wanted)
         item, describing = item_transitions.new_items(forms, metadata, wanted, target, now)
@@ -352,9 +352,9 @@ class Deposits:
         after = {path: before[path] for path in before if path not in wanted.removed} | put
         _check_clashes(after)
         now = archive.clock.wall()
-        item = item_transitions.revised(
-            held.item, target_of(wanted.target or _kept(held, after), after), now
-        )
+        is_chosen = bool(wanted.target) or held.item.target_chosen
+        target = target_of(wanted.target or _kept(held, after), after, is_chosen=is_chosen)
+        item = item_transitions.revised(held.item, target, now)
         change = ItemChange(
             item=item,
             files=tuple(after[path] for path in sorted(after)),

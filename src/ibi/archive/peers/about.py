@@ -35,6 +35,7 @@ class About(msgspec.Struct, frozen=True):
     """The public key of its hand-overs."""
     instance: str = ""
     """The identity of its ledger; earlier versions publish none."""
+    name: str = ""
 
 
 def ask_about(address: str, guard: OutboundGuard) -> About:

@@ -6,8 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple, Protocol
 
-from ibi.archive.ports.full_text import FullText
-from ibi.archive.ports.maintenance import CopyStore, DamageStore, TaskStore, TransferStore
+from ibi.archive.ports.full_text import FullText, Pictures
+from ibi.archive.ports.maintenance import (
+    CopyStore,
+    DamageStore,
+    HolderStore,
+    TaskStore,
+    TransferStore,
+)
 from ibi.archive.ports.search import SearchIndex
 from ibi.archive.ports.statistics import Statistics
 from ibi.model.change import Change
@@ -376,10 +382,12 @@ class Catalogue:
     tasks: TaskStore
     transfers: TransferStore
     copies: CopyStore
+    holders: HolderStore
     damages: DamageStore
     digest: NameLog
     search: SearchIndex
     full_text: FullText
+    pictures: Pictures
     tokens: TokenStore
     settings: SettingStore
     links: LinkStore

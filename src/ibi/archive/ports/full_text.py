@@ -1,4 +1,4 @@
-"""The protocols of the texts of files, and their values: what waits, what was extracted."""
+"""The protocols of the texts and pictures of files, and their values: what waits, what was made."""
 
 from __future__ import annotations
 
@@ -76,4 +76,27 @@ class FullText(Protocol):
 
     def empty(self) -> None:
         """Remove all texts and what was indexed of them; all items wait again from now on."""
+        ...
+
+
+class Pictures(Protocol):
+    """Pictures of the first pages of PDF files, for the pages of public items.
+
+    They are removed together with the texts of files, when a file or an item changes.
+    """
+
+    def tried(self, item: int) -> frozenset[str]:
+        """Return the SHA-256 of each file of an item of which a picture was made, or tried."""
+        ...
+
+    def keep(self, waiting: Waiting, sha256: str, image: bytes) -> bool:
+        """Store a picture, empty if there can be none; return False if the item was changed."""
+        ...
+
+    def made(self, item: int) -> frozenset[str]:
+        """Return the SHA-256 of each file of an item that has a picture."""
+        ...
+
+    def find(self, item: int, sha256: str) -> bytes:
+        """Return the picture of a file; empty if there is none."""
         ...

@@ -117,6 +117,31 @@ class CopyStore(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class HolderRecord:
+    """Another archive that holds an item of this one."""
+
+    label: str
+    """Canonical."""
+    address: str
+    name: str
+    """The name by which it calls itself; empty if it does not say."""
+    seen: int
+    """When it was last verified to hold the same files, in nanoseconds of POSIX time."""
+
+
+class HolderStore(Protocol):
+    """Stores which other archives hold an item."""
+
+    def keep(self, holder: HolderRecord) -> None:
+        """Store a record, replacing an earlier one."""
+        ...
+
+    def of(self, label: str, limit: int) -> list[HolderRecord]:
+        """Return the holders of an item, those that were verified last first."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Damage:
     """A file that differs from the deposited one, or is lost."""
 

@@ -79,7 +79,8 @@ def amended(item: Item, amendment: Amendment, has_file: Callable[[str], bool]) -
     """Apply the changes that concern the item alone; return the same item if there are none."""
     item_transitions.check_editable(item)
     if not isinstance(amendment.target, UnsetType):
-        item = replace(item, target=_target(item, amendment.target, has_file))
+        target = _target(item, amendment.target, has_file)
+        item = replace(item, target=target, target_chosen=True)
     if not isinstance(amendment.list_public, UnsetType):
         _check_data(item)
         item = replace(item, list_public=amendment.list_public)

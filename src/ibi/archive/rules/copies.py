@@ -7,7 +7,7 @@ from dataclasses import replace
 from ibi.archive.rules.transfer import check_droppable as check_not_transferred
 from ibi.errors import DeletedError, StateError
 from ibi.identifier.label import Label
-from ibi.model.item import Item, State
+from ibi.model.item import File, Item, State
 
 
 def as_copy(item: Item, origin: str, before: Item | None) -> Item:
@@ -22,6 +22,19 @@ def as_copy(item: Item, origin: str, before: Item | None) -> Item:
         # A new Copy brings its collections along; from then on this archive decides on them.
         collections=item.collections if before is None else before.collections,
     )
+
+
+def is_like(theirs: tuple[Item, tuple[File, ...]], ours: tuple[Item, tuple[File, ...]]) -> bool:
+    """Return whether another archive has a Copy of a local item, with the same files."""
+    return (
+        theirs[0].state is State.COPY
+        and theirs[0].forms.names(ours[0].forms)
+        and {_bytes_of(file) for file in theirs[1]} == {_bytes_of(file) for file in ours[1]}
+    )
+
+
+def _bytes_of(file: File) -> tuple[str, str, str]:
+    return file.path, file.sha256, file.sha512
 
 
 def check_copyable(before: Item | None) -> None:

@@ -25,7 +25,10 @@ class DepositRequest(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=T
     metadata: dict[str, Any] = {}
     language: str = ""
     target: str = ""
-    """The file that the label leads to; required if there are several files and no index.html."""
+    """The file that the label leads to; if there is none, index.html, or else the first file."""
+    target_chosen: bool = True
+    """Whether the depositor chose the target. If not, and there are several files, people who
+    follow the label get the page of the item."""
     service: str = ""
     """The URL of a web service that the label leads to, instead of files."""
     list_public: bool = True
@@ -59,6 +62,7 @@ class NewItem:
     record: MetadataRecord
     language: Language | None = None
     target: str = ""
+    target_chosen: bool = True
     runs_at: str = ""
     list_public: bool = True
     readers: tuple[str, ...] = ()
@@ -80,6 +84,7 @@ class Revision:
 
     item: Label
     target: str = ""
+    target_chosen: bool = True
     removed: tuple[str, ...] = ()
 
 
@@ -118,6 +123,7 @@ def read(request: DepositRequest) -> NewItem | Revision:
         record=new_record_from(request.metadata),
         language=Language.parse(request.language) if request.language else None,
         target=check_path(request.target) if request.target else "",
+        target_chosen=request.target_chosen,
         runs_at=request.service,
         list_public=request.list_public,
         readers=networks(request.readers),
@@ -157,8 +163,11 @@ def _label(text: str) -> Label | None:
     return parse(text) if text else None
 
 
-def target_of(wanted: str, paths: Iterable[str]) -> str:
-    """Return the target file among the files of an item."""
+def target_of(wanted: str, paths: Iterable[str], *, is_chosen: bool = True) -> tuple[str, bool]:
+    """Return the target file among the files of an item, and whether that is a choice.
+
+    Every item with files has one (spec part 4): of several files without a choice, the first is it.
+    """
     present = set(paths)
     if wanted:
         if wanted not in present:
@@ -166,10 +175,9 @@ def target_of(wanted: str, paths: Iterable[str]) -> str:
                 "The target file %(wanted)s is not among the files.", wanted=shown(wanted)
             )
             raise ArchiveRequestError(msg)
-        return wanted
+        return wanted, is_chosen or len(present) == 1
     if len(present) <= 1:
-        return next(iter(present), "")
+        return next(iter(present), ""), True
     if "index.html" in present:
-        return "index.html"
-    msg = Sentence("There are several files: say which is the target, to which the label leads.")
-    raise ArchiveRequestError(msg)
+        return "index.html", True
+    return min(present), False

@@ -21,14 +21,15 @@ _LONGEST_REASON: Final = 2000
 
 
 def new_items(
-    forms: Forms, metadata: Forms, description: NewItem, target: str, now: int
+    forms: Forms, metadata: Forms, description: NewItem, target: tuple[str, bool], now: int
 ) -> tuple[Item, Item]:
-    """Return a new item and its metadata item."""
+    """Return a new item and its metadata item; `target` as `target_of` returns it."""
     item = Item(
         forms=forms,
         further_names=tuple(name for name in description.further_names if name not in tuple(forms)),
         language=description.language,
-        target=target,
+        target=target[0],
+        target_chosen=target[1],
         runs_at=description.runs_at,
         created=now,
         updated=now,
@@ -101,9 +102,9 @@ def is_editable(item: Item) -> bool:
     return item.state is State.ORIGINAL
 
 
-def revised(item: Item, target: str, now: int) -> Item:
-    """Return the item after a change of its files."""
-    return replace(item, target=target, updated=now)
+def revised(item: Item, target: tuple[str, bool], now: int) -> Item:
+    """Return the item after a change of its files; `target` as `target_of` returns it."""
+    return replace(item, target=target[0], target_chosen=target[1], updated=now)
 
 
 def deleted(item: Item, who: str, reason: str, replaced_by: Forms | None, now: int) -> Item:
@@ -128,6 +129,7 @@ def deleted(item: Item, who: str, reason: str, replaced_by: Forms | None, now: i
         item,
         state=State.DELETED,
         target="",
+        target_chosen=True,
         runs_at="",
         updated=now,
         tombstone=Tombstone(now, who, text, replaced_by),

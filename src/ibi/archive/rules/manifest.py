@@ -41,6 +41,7 @@ class _Document(msgspec.Struct, omit_defaults=True):
     transferable: bool = True
     language: str = ""
     target: str = ""
+    target_chosen: bool = True
     runs_at: str = ""
     created: int = 0
     updated: int = 0
@@ -135,6 +136,7 @@ def _fields(item: Item) -> dict[str, Any]:
         "transferable": item.transferable,
         "language": str(item.language) if item.language else "",
         "target": item.target,
+        "target_chosen": item.target_chosen,
         "runs_at": item.runs_at,
         "created": item.created,
         "updated": item.updated,
@@ -169,6 +171,7 @@ def _item(read: _Document) -> Item:
         transferable=read.transferable,
         language=_language(read.language),
         target=read.target,
+        target_chosen=read.target_chosen,
         runs_at=read.runs_at,
         created=read.created,
         updated=read.updated,

@@ -1,8 +1,9 @@
-"""The texts of files in the background: extracted one after the other, then indexed by item."""
+"""The texts and pictures of files in the background: one after the other, indexed by item."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import islice
 from typing import Final, Protocol
 
@@ -13,6 +14,7 @@ from ibi.archive.ports.full_text import Extracted, FullText, TextKind, Waiting
 from ibi.archive.repeating_thread import RepeatingThread
 from ibi.archive.rules.search.full_text import (
     MOST_FILES,
+    MOST_PICTURES,
     MOST_TEXT,
     has_public_files,
     text_kind,
@@ -38,6 +40,10 @@ class TextExtractor(Protocol):
         """
         ...
 
+    def picture(self, file: OpenFile) -> bytes | None:
+        """Return a picture of a PDF as WebP, empty if there can be none; else as `extract`."""
+        ...
+
     def stop(self) -> None:
         """End the extraction that is under way, and begin no other."""
         ...
@@ -58,6 +64,7 @@ class FullTextExtraction(RepeatingThread):
         )
         self._archive = archive
         self._store = archive.catalogue.full_text
+        self._pictures = archive.catalogue.pictures
         self._extractor = extractor
         self._media_type_of = media_type_of
         self.waiting = 0
@@ -91,6 +98,8 @@ class FullTextExtraction(RepeatingThread):
         tried = self._store.tried(held.id)
         length = 0
         for file, kind in islice(self._text_files(held), MOST_FILES):
+            if kind == "pdf" and not self._is_drawn(held, file, waiting):
+                return False
             if length >= MOST_TEXT:
                 break
             if file.sha256 in tried:
@@ -101,6 +110,15 @@ class FullTextExtraction(RepeatingThread):
                 return False
             length += len(extracted.text)
         return True
+
+    def _is_drawn(self, held: StoredItem, file: File, waiting: Waiting) -> bool:
+        """Make a picture of a PDF, if there is none; return False as `_has_extracted` does."""
+        tried = self._pictures.tried(held.id)
+        if file.sha256 in tried or len(tried) >= MOST_PICTURES:
+            return True
+        with self._opened(held, file) as opened:
+            image = b"" if opened is None else self._extractor.picture(opened)
+        return image is not None and self._pictures.keep(waiting, file.sha256, image)
 
     def _text_files(self, held: StoredItem) -> Iterator[tuple[File, TextKind]]:
         """Yield files that may have a text, each content once: the target, then by their paths."""
@@ -122,13 +140,19 @@ class FullTextExtraction(RepeatingThread):
             after = page[-1].path
 
     def _extract(self, held: StoredItem, file: File, kind: TextKind) -> Extracted | None:
-        place = held.item.forms.label.spelling
+        with self._opened(held, file) as opened:
+            return self._extractor.extract(opened, kind) if opened else Extracted("missing")
+
+    @contextmanager
+    def _opened(self, held: StoredItem, file: File) -> Iterator[OpenFile | None]:
+        """Open a file of an item; None if it is not in the store."""
         try:
-            opened = self._archive.store.open(place, file.path)
+            opened = self._archive.store.open(held.item.forms.label.spelling, file.path)
         except UnknownError:
-            return Extracted("missing")
+            yield None
+            return
         try:
-            return self._extractor.extract(opened, kind)
+            yield opened
         finally:
             opened.close()
 

@@ -23,11 +23,13 @@ from ibi.archive.web.urls import ArchiveUrls
 from ibi.archive.web.views import (
     FIRST_FILES,
     MOST_FILES,
+    EditionListView,
     FileListView,
     ItemView,
     LimitedView,
     RefusedListView,
     TombstoneView,
+    TranslationListView,
 )
 from ibi.errors import DeletedError, Sentence
 from ibi.foundation.pages.response import PAGE_HEADERS
@@ -103,7 +105,10 @@ class ItemPages:
             is_collection=is_collection(item, look.record),
             acts=context.acts,
             checked=context.checked,
+            missing=context.missing,
+            holders=context.holders,
             preview=context.preview,
+            pictured=context.pictured,
             usage=context.usage,
             now=self._clock.wall(),
             citations=await self._cite(record, item.forms, request),
@@ -126,8 +131,14 @@ class ItemPages:
             f"{self._urls.base}/displaydoccontent.cgi/{forms.short.spelling}?displaytype=FileList"
         )
 
-    def files(self, look: ItemWithMetadata, files: list[File], request: Request) -> Response:
-        """Return the page with the files of an item."""
+    def files(
+        self,
+        look: ItemWithMetadata,
+        files: list[File],
+        pictured: frozenset[str],
+        request: Request,
+    ) -> Response:
+        """Return the page with the files of an item; those `pictured` have a preview."""
         view = FileListView(
             forms=look.item.forms,
             files=tuple(files[:MOST_FILES]),
@@ -135,8 +146,21 @@ class ItemPages:
             page=_page_of(look),
             more=len(files) > MOST_FILES,
             limited=bool(look.item.readers),
+            pictured=pictured,
         )
         return page_response(self._pages.files(view, preference(request), here(request)))
+
+    def title(self, look: ItemWithMetadata, request: Request) -> str:
+        """Return the title of an item in the language that a reader prefers; its label if none."""
+        return _title(look, request) or look.item.forms.short.spelling
+
+    def editions(self, view: EditionListView, request: Request) -> Response:
+        """Return a page of the list of editions of an item."""
+        return page_response(self._pages.editions(view, preference(request), here(request)))
+
+    def translations(self, view: TranslationListView, request: Request) -> Response:
+        """Return a page of the list of translations of an item or its metadata."""
+        return page_response(self._pages.translations(view, preference(request), here(request)))
 
     def files_refused(self, look: ItemWithMetadata, request: Request) -> Response:
         """Return the page of an item whose list of files is not public."""

@@ -43,9 +43,12 @@ def embedded_as(headers: Mapping[str, str]) -> str:
     return kind if is_own and kind in {"image", "audio", "video"} else ""
 
 
-def lands_on_page(landing: Landing, *, is_shown: bool) -> bool:
-    """Return whether people land on the page of an item; `is_shown`: browsers show its target."""
-    return landing == "page" or (landing == "auto" and not is_shown)
+def lands_on_page(landing: Landing, *, is_shown: bool, is_chosen: bool = True) -> bool:
+    """Return whether people land on the page of an item.
+
+    `is_shown`: browsers show its target; `is_chosen`: the depositor chose that among its files.
+    """
+    return landing == "page" or (landing == "auto" and not (is_shown and is_chosen))
 
 
 class LandingPages:
@@ -63,7 +66,9 @@ class LandingPages:
         if self._landing == "standard" or item.kind != "data" or not item.target:
             return False
         target = self._items.file(held.id, item.target)
-        return target is not None and lands_on_page(self._landing, is_shown=is_shown(target))
+        return target is not None and lands_on_page(
+            self._landing, is_shown=is_shown(target), is_chosen=item.target_chosen
+        )
 
     def address(self, held: StoredItem) -> str:
         """Return the URL of the page on which people land; empty if they get the file."""

@@ -17,11 +17,13 @@ from ibi.archive.web.media_types import is_shown, media_type_of, short_name
 from ibi.archive.web.printed_label import check_character_of, qr_code
 from ibi.archive.web.statistics_view import StatisticsView
 from ibi.archive.web.views import (
+    EditionListView,
     FileListView,
     ItemView,
     LimitedView,
     RefusedListView,
     TombstoneView,
+    TranslationListView,
 )
 from ibi.foundation.pages.identity import ImprintView, SiteIdentity
 from ibi.foundation.pages.links import Links
@@ -96,6 +98,18 @@ class Pages:
     def files(self, view: FileListView, preference: LanguagePreference, here: str = "") -> Page:
         """Return the page with the files of an item."""
         return self._page("files.html", view, preference, here)
+
+    def editions(
+        self, view: EditionListView, preference: LanguagePreference, here: str = ""
+    ) -> Page:
+        """Return a page of the list of editions of an item."""
+        return self._page("editions.html", view, preference, here)
+
+    def translations(
+        self, view: TranslationListView, preference: LanguagePreference, here: str = ""
+    ) -> Page:
+        """Return a page of the list of translations of an item or its metadata."""
+        return self._page("translations.html", view, preference, here)
 
     def files_refused(
         self, view: RefusedListView, preference: LanguagePreference, here: str = ""

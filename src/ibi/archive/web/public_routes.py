@@ -19,7 +19,7 @@ from ibi.archive.rules.file_path import check_path
 from ibi.archive.rules.item_languages import translated
 from ibi.archive.web.file_chunks import afar
 from ibi.archive.web.file_delivery import Content, deliver
-from ibi.archive.web.item.endpoint import ItemEndpoint
+from ibi.archive.web.item.endpoint import LIST, LISTS, PICTURE, ItemEndpoint
 from ibi.archive.web.item_pages import ItemPages
 from ibi.archive.web.landing import VARY, LandingPages, comes_from_elsewhere, embedded_as, navigates
 from ibi.archive.web.manifest import ManifestEndpoint
@@ -256,6 +256,10 @@ class PublicRoutes:
     async def _metadata(self, label: Label, request: Request) -> Response:
         """Show metadata: as a page, or by `choice` in a format."""
         choice = request.query_params.get("choice", "")
+        if not choice and PICTURE in request.query_params:
+            return await self._item_page.picture(label, request)
+        if not choice and request.query_params.get(LIST) in LISTS:
+            return await self._item_page.listed(label, request)
         if not choice:
             return await self._item_page.answer(label, request)
         look = await self._look(lambda: self._archive.get_described(label))
@@ -292,7 +296,9 @@ class PublicRoutes:
         after = request.query_params.get("after", "")
         limit = self._pages.most_files + 1
         files = await self._look(lambda: self._items.files(look.held.id, after, limit))
-        return self._pages.files(look, files, request)
+        pictures = self._archive.catalogue.pictures
+        pictured = await self._look(lambda: pictures.made(look.held.id))
+        return self._pages.files(look, files, pictured, request)
 
     async def to_service(self, request: Request) -> Response:
         """Answer a resolver whose request is too long for a query."""

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+from ibi.archive.ports.maintenance import HolderRecord
 from ibi.archive.web.citations import Citation
 from ibi.archive.web.item.preview import Preview
 from ibi.archive.web.item.usage import ItemUsage
@@ -21,6 +22,8 @@ MOST_FILES: Final = 100
 """Files on one page of a list of files: with their checksums some 70 kB."""
 FIRST_FILES: Final = 20
 """Files on the page of an item, before it refers to the list."""
+FIRST_LANGUAGES: Final = 12
+"""Translations on the page of an item, before it refers to the list."""
 
 
 class PastAct(NamedTuple):
@@ -55,6 +58,44 @@ class Editions:
 
 
 NO_EDITIONS: Final = Editions()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EditionListView:
+    """A page of the list of editions: those around one of them."""
+
+    forms: Forms
+    title: str = ""
+    editions: Editions
+    later_page: Forms | None = None
+    """The edition whose page of the list has later ones; None if no page here has."""
+    earlier_page: Forms | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Translation:
+    """A translation in a list; of one in another archive only the labels are known."""
+
+    language: Language
+    forms: Forms
+    title: str = ""
+    is_current: bool = False
+    """Whether it is the item that the list is about."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TranslationListView:
+    """A page of the list of translations of an item or its metadata, which are among them."""
+
+    forms: Forms
+    """The item, also if the list is about its metadata."""
+    title: str = ""
+    is_metadata: bool = False
+    translations: tuple[Translation, ...]
+    count: int
+    """The number of languages in all."""
+    last: str = ""
+    """The language after which the next page begins; empty if there is none."""
 
 
 def folders_of(files: Iterable[File]) -> dict[str, list[File]]:
@@ -96,10 +137,16 @@ class ItemView:
     """The newest acts of its history."""
     checked: int = 0
     """When a Copy was last compared with its Original; nanoseconds of POSIX time, 0 if never."""
+    missing: int = 0
+    """Since when the Original of a Copy is not found; nanoseconds of POSIX time, 0 if it is."""
+    holders: tuple[HolderRecord, ...] = ()
+    """Other archives that hold the item; for a Copy, the one that it came from first."""
     now: int = 0
     """Nanoseconds of POSIX time."""
     usage: ItemUsage | None = None
     """Views and downloads of the last months; None if there are none."""
+    pictured: frozenset[str] = frozenset()
+    """The SHA-256 of PDF files whose first page can be shown."""
     preview: Preview | None = None
     """What the page shows of one of the files."""
     citations: tuple[Citation, ...] = ()
@@ -131,6 +178,16 @@ class ItemView:
         return ""
 
     @property
+    def first_translations(self) -> tuple[tuple[Language, Forms], ...]:
+        """The translations that the page itself shows."""
+        return self.item.translations[:FIRST_LANGUAGES]
+
+    @property
+    def first_metadata(self) -> tuple[tuple[Language, Forms], ...]:
+        """The metadata in other languages that the page itself shows."""
+        return self.other_metadata[:FIRST_LANGUAGES]
+
+    @property
     def first_files(self) -> tuple[File, ...]:
         """The files that the page itself shows."""
         return self.files[:FIRST_FILES]
@@ -160,6 +217,8 @@ class FileListView:
     """Whether there are files after these; implied if there are more than a page shows."""
     limited: bool = False
     """Whether the files are restricted to some readers."""
+    pictured: frozenset[str] = frozenset()
+    """The SHA-256 of PDF files whose first page can be shown."""
 
     @property
     def shown(self) -> tuple[File, ...]:

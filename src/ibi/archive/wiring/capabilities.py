@@ -15,6 +15,7 @@ import structlog
 
 from ibi.archive.collections import Collections
 from ibi.archive.copies.copies import Copies
+from ibi.archive.copies.holder_reports import HolderReports
 from ibi.archive.copies.tasks import CopyTasks
 from ibi.archive.deposits.adoption import Adoptions
 from ibi.archive.deposits.deposits import Deposits
@@ -25,8 +26,10 @@ from ibi.archive.fixity.damage_log import DamageLog
 from ibi.archive.holder_check import HolderCheck
 from ibi.archive.housekeeping import UsedKeyCleanup
 from ibi.archive.peers.archive_client import HttpPeerArchive
+from ibi.archive.peers.copy_report import CopyReporter
 from ibi.archive.peers.directory import OriginalFinder, PeerDirectory
 from ibi.archive.peers.holder_finder import LinkedResolvers
+from ibi.archive.peers.included_archives import IncludedArchives
 from ibi.archive.peers.resolver_client import HttpResolverClient
 from ibi.archive.peers.signing_key import SigningKey, ask_key, is_signed
 from ibi.archive.peers.transfer_peer import HttpTransferPeer
@@ -232,9 +235,17 @@ def fixity_capability(instance: Instance, auditing: AuditSchedule, tasks: Tasks)
 def copies_capability(
     instance: Instance, copies: Copies, work: CopyTasks, tasks: Tasks
 ) -> Capability:
-    """Build the copies, and their comparison as scheduled by the settings."""
-    due = partial(work.begin_if_due, tasks, instance.settings.copies_hours)
-    return Capability(apis=(CopiesApi(copies, tasks),), rounds=(due,))
+    """Build the copies, their comparison as scheduled, and the reports of other archives."""
+    settings = instance.settings
+    guard = OutboundGuard(settings.allowed_networks)
+    reports = HolderReports(
+        instance.archive,
+        IncludedArchives(partial(_resolvers, instance), guard, instance.clock),
+        lambda address: HttpPeerArchive(address, guard),
+        settings.address,
+    )
+    due = partial(work.begin_if_due, tasks, settings.copies_hours)
+    return Capability(apis=(CopiesApi(copies, tasks, reports),), services=(reports,), rounds=(due,))
 
 
 def transfers_capability(transfers: Transfers) -> Capability:
@@ -269,7 +280,10 @@ def build_copies(instance: Instance) -> tuple[Copies, CopyTasks]:
         return HttpPeerArchive(address, guard)
 
     copies = Copies(
-        instance.archive, OriginalFinder(partial(_resolvers, instance)), settings.address
+        instance.archive,
+        OriginalFinder(partial(_resolvers, instance)),
+        settings.address,
+        CopyReporter(settings.address, guard),
     )
     return copies, CopyTasks(copies, connected, connected)
 

@@ -102,9 +102,28 @@ class Links:
         """Return the page of an item of this site, in the language chosen for this one."""
         return self.own(f"/{quote(forms.short.spelling, '/@')}:", here)
 
+    @staticmethod
+    def item_at(address: str, forms: Forms) -> str:
+        """Return the page of an item at another archive; empty if its address is none."""
+        if not is_web_address(address):
+            return ""
+        return f"{address}/{quote(forms.short.spelling, '/@')}:"
+
     def after(self, here: str, path: str) -> str:
         """Return the page of the list of files that continues after a file."""
         return self._changed(here, after=path)
+
+    def picture(self, here: str, path: str) -> str:
+        """Return the picture of the first page of a file of the item that a page shows."""
+        return self._changed(here.partition("?")[0], picture=path)
+
+    def listing(self, here: str, name: str) -> str:
+        """Return the page of a list that is too long for the page of its item."""
+        return self._changed(here, list=name)
+
+    def editions(self, forms: Forms, here: str) -> str:
+        """Return the page of the list of editions that is about an item of this site."""
+        return self.own(f"/{quote(forms.short.spelling, '/@')}:?list=editions", here)
 
     def preview(self, here: str, path: str) -> str:
         """Return the page of an item that shows one of its files."""

@@ -16,6 +16,8 @@ from ibi.model.metadata_record import MetadataRecord
 MOST_FILES: Final = 50
 """Files of an item whose text is extracted: an item of ten thousand pages must not keep all others
 waiting for an hour."""
+MOST_PICTURES: Final = 10
+"""Files of an item of which a picture of the first page is made, the target first."""
 MOST_TEXT: Final = 400_000
 """Characters of the texts of an item, two long reports; later files are left out."""
 PHRASE_WORDS: Final = 10_000

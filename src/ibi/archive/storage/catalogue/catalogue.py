@@ -13,9 +13,11 @@ from ibi.archive.storage.catalogue.items import SqlItems
 from ibi.archive.storage.catalogue.maintenance import (
     SqlCopies,
     SqlDamages,
+    SqlHolders,
     SqlTasks,
     SqlTransfers,
 )
+from ibi.archive.storage.catalogue.pictures import SqlPictures
 from ibi.archive.storage.catalogue.rebuild import SqlRebuild
 from ibi.archive.storage.catalogue.search import SqlSearchIndex
 from ibi.archive.storage.catalogue.statistics import SqlStatistics
@@ -35,10 +37,12 @@ def sql_catalogue(database: Database, *, quick: bool) -> Catalogue:
         tasks=SqlTasks(handle),
         transfers=SqlTransfers(handle),
         copies=SqlCopies(handle),
+        holders=SqlHolders(handle),
         damages=SqlDamages(handle),
         digest=SqlDigestLog(handle),
         search=SqlSearchIndex(handle),
         full_text=SqlFullText(handle),
+        pictures=SqlPictures(handle),
         tokens=SqlTokens(handle, "archive_token"),
         settings=SqlSettings(handle),
         links=SqlLinks(handle),

@@ -21,6 +21,8 @@ from ibi.foundation.sql.rows import marks
 from ibi.foundation.sql.store import SqlHandle
 from ibi.model.item import Item
 
+_TABLES: Final = ("archive_text", "archive_picture")
+"""Tables of what was made of the files of an item."""
 _PART: Final = 1000
 """Items that begin to wait in one transaction."""
 _WHOLE: Final = 2**62
@@ -80,7 +82,7 @@ class SqlFullText:
         """Store what was extracted of a file; return False if the item was changed meanwhile."""
 
         def work(execute: Execute) -> bool:
-            if not self._is_current(execute, waiting):
+            if not is_current(execute, self._database, waiting):
                 return False
             execute(
                 "INSERT INTO archive_text (item, sha256, outcome, characters, text) "
@@ -106,17 +108,13 @@ class SqlFullText:
 
         def work(execute: Execute) -> None:
             # Every change of the item or of its description is another turn.
-            if self._is_current(execute, waiting):
+            if is_current(execute, self._database, waiting):
                 self._terms.remove(execute, waiting.item)
                 if document is not None:
                     self._terms.put(execute, waiting.item, document)
                 execute("DELETE FROM archive_text_queue WHERE item = $1", waiting.item)
 
         self._write(work)
-
-    def _is_current(self, execute: Execute, waiting: Waiting) -> bool:
-        select = f"SELECT turn FROM archive_text_queue WHERE item = $1{self._database.for_update}"  # noqa: S608  # ours
-        return execute(select, waiting.item) == [(waiting.turn,)]
 
     def texts(self, items: Sequence[int]) -> dict[int, list[FileText]]:
         """Return the texts of the files of items, in the order of their paths."""
@@ -144,13 +142,19 @@ class SqlFullText:
         self._write(lambda execute: empty_full_text(execute, self._database))
 
 
+def is_current(execute: Execute, database: Database, waiting: Waiting) -> bool:
+    """Return whether an item was not changed since it began to wait."""
+    select = f"SELECT turn FROM archive_text_queue WHERE item = $1{database.for_update}"  # noqa: S608  # ours
+    return execute(select, waiting.item) == [(waiting.turn,)]
+
+
 def _new_turn() -> int:
     return secrets.randbits(62)
 
 
 def empty_full_text(execute: Execute, database: Database) -> None:
-    """Remove all texts and what was indexed of them."""
-    for table in ("archive_text", "archive_text_queue"):
+    """Remove all texts, what was indexed of them, and all pictures."""
+    for table in ("archive_text", "archive_picture", "archive_text_queue"):
         execute(f"{database.emptying} {table}")
     text_index_of(database, FILE_TERMS).empty(execute)
     execute("UPDATE archive_text_state SET rules = $1, filled = 0", RULES)
@@ -162,12 +166,13 @@ def renew_texts(execute: Execute, database: Database, number: int, item: Item) -
     if not has_public_files(item):
         remove_texts(execute, number)
         return
-    execute(
-        "DELETE FROM archive_text WHERE item = $1 AND sha256 NOT IN "
-        "(SELECT sha256 FROM archive_file WHERE archive_file.item = $2)",
-        number,
-        number,
-    )
+    for table in _TABLES:
+        execute(
+            f"DELETE FROM {table} WHERE item = $1 AND sha256 NOT IN "  # noqa: S608  # ours
+            "(SELECT sha256 FROM archive_file WHERE archive_file.item = $2)",
+            number,
+            number,
+        )
     execute(
         "INSERT INTO archive_text_queue (item, turn) VALUES ($1, $2) "
         "ON CONFLICT (item) DO UPDATE SET turn = excluded.turn",
@@ -177,6 +182,7 @@ def renew_texts(execute: Execute, database: Database, number: int, item: Item) -
 
 
 def remove_texts(execute: Execute, number: int) -> None:
-    """Remove the texts of an item, which no longer waits."""
-    execute("DELETE FROM archive_text WHERE item = $1", number)
+    """Remove the texts and pictures of an item, which no longer waits."""
+    for table in _TABLES:
+        execute(f"DELETE FROM {table} WHERE item = $1", number)  # noqa: S608  # ours
     execute("DELETE FROM archive_text_queue WHERE item = $1", number)

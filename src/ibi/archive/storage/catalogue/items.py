@@ -203,6 +203,7 @@ class SqlItems:
             execute("DELETE FROM archive_file WHERE item = $1", number)
             execute("DELETE FROM archive_damage WHERE label = $1", label)
             execute("DELETE FROM archive_copy WHERE label = $1", label)
+            execute("DELETE FROM archive_holder WHERE label = $1", label)
             forget_reads(execute, self._database, number)
             remove_from_search(execute, self._database, number)
             execute("DELETE FROM archive_item WHERE id = $1", number)

@@ -1,10 +1,10 @@
-"""Tasks, transfers, copies and damage, in SQL."""
+"""Tasks, transfers, copies, their holders and damage, in SQL."""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
-from ibi.archive.ports.maintenance import CopyRecord, Damage, TransferRecord
+from ibi.archive.ports.maintenance import CopyRecord, Damage, HolderRecord, TransferRecord
 from ibi.foundation.sql.database import Execute
 from ibi.foundation.sql.rows import is_storable, place_in_order, storable
 from ibi.foundation.sql.store import SqlHandle
@@ -184,6 +184,41 @@ class SqlCopies:
             "SELECT count(*), count(CASE WHEN missing > 0 THEN 1 END) FROM archive_copy"
         )
         return int(copies), int(missing)
+
+
+class SqlHolders:
+    """Other archives that hold an item."""
+
+    def __init__(self, handle: SqlHandle) -> None:
+        self._write = handle.write
+        self._read = handle.read
+
+    def keep(self, holder: HolderRecord) -> None:
+        """Store a record, replacing an earlier one."""
+        self._write(
+            lambda execute: execute(
+                "INSERT INTO archive_holder (label, address, name, seen) VALUES ($1, $2, $3, $4) "
+                "ON CONFLICT (label, address) DO UPDATE SET name = excluded.name, "
+                "seen = excluded.seen",
+                holder.label,
+                storable(holder.address),
+                storable(holder.name),
+                holder.seen,
+            )
+        )
+
+    def of(self, label: str, limit: int) -> list[HolderRecord]:
+        """Return the holders of an item, those that were verified last first."""
+        rows = self._read(
+            "SELECT address, name, seen FROM archive_holder WHERE label = $1 "
+            "ORDER BY seen DESC, address LIMIT $2",
+            label,
+            limit,
+        )
+        return [
+            HolderRecord(label=label, address=address, name=name, seen=seen)
+            for address, name, seen in rows
+        ]
 
 
 class SqlDamages:

@@ -154,6 +154,15 @@ copy = sa.Table(
     sa.Column("fault", sa.Text, nullable=False),
     sa.Index("archive_copy_checked", "checked"),
 )
+# Other archives that hold an item, and when that was last verified.
+holder = sa.Table(
+    "archive_holder",
+    SCHEMA,
+    sa.Column("label", sa.Text, primary_key=True),
+    sa.Column("address", sa.Text, primary_key=True),
+    sa.Column("name", sa.Text, nullable=False),
+    sa.Column("seen", sa.BigInteger, nullable=False),
+)
 # Files that an audit found damaged, until they are repaired.
 damage = sa.Table(
     "archive_damage",
@@ -236,6 +245,14 @@ text = sa.Table(
     sa.Column("outcome", sa.Text, nullable=False),
     sa.Column("characters", sa.BigInteger, nullable=False),
     sa.Column("text", sa.LargeBinary, nullable=False),
+)
+# A picture of the first page of each PDF of an item; empty if there can be none.
+picture = sa.Table(
+    "archive_picture",
+    SCHEMA,
+    sa.Column("item", sa.BigInteger, primary_key=True),
+    sa.Column("sha256", sa.Text, primary_key=True),
+    sa.Column("image", sa.LargeBinary, nullable=False),
 )
 # Items whose files wait to be extracted and indexed, with a number of their last change.
 text_queue = sa.Table(

@@ -1,15 +1,16 @@
-"""The program of the process that extracts the text of one file.
+"""The program of the process that extracts the text of one file, or makes a picture of it.
 
-The file is its standard input, the kind of the file its argument; the text goes to its standard
-output. Files come from strangers, and parsers have bugs: the process limits itself before it reads
-the first byte, its parent kills it at a deadline, and it has nothing of the archive but one open
-file. It is started by its path and imports nothing of `ibi`, which would take longer than most
-files.
+The file is its standard input, the kind of the file its argument; the text or the picture goes to
+its standard output. Files come from strangers, and parsers have bugs: the process limits itself
+before it reads the first byte, its parent kills it at a deadline, and it has nothing of the archive
+but one open file. It is started by its path and imports nothing of `ibi`, which would take longer
+than most files.
 """
 
 from __future__ import annotations
 
 import codecs
+import io
 import os
 import resource
 import signal
@@ -30,6 +31,13 @@ DEADLINE: Final = 120
 """Seconds after which the process ends, even if it waits: a busy machine is slower."""
 NO_TEXT: Final = 3
 """The exit status for a file that has no text, or is not what its name says."""
+PICTURE: Final = "picture"
+"""The argument by which a picture of the first page of a PDF is wanted, and not a text."""
+PICTURE_SIZE: Final = (800, 1100)
+"""Pixels of the widest and highest picture: legible beside the description of an item."""
+_PICTURE_QUALITY: Final = 75
+_LARGEST_PAGE: Final = 20_000.0
+"""Points of the longest side of a page that is drawn, seven metres."""
 UNAVAILABLE: Final = 4
 """The exit status if a library of this program cannot be loaded: the file is not at fault."""
 
@@ -185,6 +193,28 @@ KINDS: Final = {"pdf": text_of_pdf, "html": text_of_html, "text": text_of_plain}
 """The functions that extract the text of a kind of files."""
 
 
+def picture_of_pdf(file: BinaryIO) -> bytes:
+    """Return a picture of the first page, as WebP; empty if it is encrypted or not a PDF.
+
+    The library is built without scripts; what is drawn on top by forms is left out.
+    """
+    import pypdfium2  # noqa: PLC0415  # as above
+    from PIL import Image  # noqa: PLC0415
+
+    try:
+        page = pypdfium2.PdfDocument(file)[0]
+        width, height = page.get_size()
+        if not (0 < width <= _LARGEST_PAGE and 0 < height <= _LARGEST_PAGE):
+            return b""
+        scale = min(PICTURE_SIZE[0] / width, PICTURE_SIZE[1] / height)
+        drawn: Image.Image = page.render(scale=scale, may_draw_forms=False).to_pil()
+    except (pypdfium2.PdfiumError, IndexError):
+        return b""
+    written = io.BytesIO()
+    drawn.convert("RGB").save(written, "WEBP", quality=_PICTURE_QUALITY)
+    return written.getvalue()
+
+
 def first_part(parts: Iterator[str]) -> str:
     """Return the beginning of a text in parts; later ones are not asked for."""
     found: list[str] = []
@@ -198,19 +228,25 @@ def first_part(parts: Iterator[str]) -> str:
 
 
 def main(kind: str) -> int:
-    """Extract the text of the standard input."""
+    """Extract the text of the standard input, or make a picture of it."""
     for limit in LIMITS:
         limit()
     os.nice(10)
     try:
-        text = first_part(KINDS[kind](sys.stdin.buffer))
+        found = _made(kind)
     except ImportError:
         return UNAVAILABLE
-    if not text.strip():
+    if not found.strip():
         return NO_TEXT
-    sys.stdout.buffer.write(text.encode("utf-8", "replace"))
+    sys.stdout.buffer.write(found)
     sys.stdout.buffer.flush()
     return 0
+
+
+def _made(kind: str) -> bytes:
+    if kind == PICTURE:
+        return picture_of_pdf(sys.stdin.buffer)
+    return first_part(KINDS[kind](sys.stdin.buffer)).encode("utf-8", "replace")
 
 
 if __name__ == "__main__":

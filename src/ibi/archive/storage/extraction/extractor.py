@@ -1,4 +1,4 @@
-"""Starts the process that extracts the text of a file, and ends it at a deadline."""
+"""Starts the process that extracts the text of a file, or makes a picture, with a deadline."""
 
 from __future__ import annotations
 
@@ -35,8 +35,12 @@ _UNPRINTABLE: Final = re.compile(
 )
 
 
+LARGEST_PICTURE: Final = 400_000
+"""Bytes of the largest picture that is accepted of the process; most have less than a tenth."""
+
+
 class ProcessExtractor:
-    """Extracts texts, one at a time, each in a process of its own."""
+    """Extracts texts and makes pictures, one at a time, each in a process of its own."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -47,7 +51,34 @@ class ProcessExtractor:
         """Return the text of a file; None if `stop` was called meanwhile."""
         if kind == "pdf" and file.size > LARGEST_FILE:
             return Extracted("large")
-        with _descriptor(file, _READ[kind]) as source:
+        ended = self._run(file, kind, _READ[kind])
+        if ended is None:
+            return None
+        status, output = ended
+        if status == child.UNAVAILABLE:
+            raise StorageError("of texts", f"the text of {kind} files cannot be extracted here")
+        if status == child.NO_TEXT:
+            return Extracted("none")
+        if status != 0 or output is None:
+            return Extracted("limit")
+        text = _UNPRINTABLE.sub(" ", output.decode("utf-8", "replace")).strip()
+        return Extracted("text", text[: child.LONGEST_TEXT]) if text else Extracted("none")
+
+    def picture(self, file: OpenFile) -> bytes | None:
+        """Return a picture of a PDF as WebP, empty if there can be none; None if stopped."""
+        if file.size > LARGEST_FILE:
+            return b""
+        ended = self._run(file, child.PICTURE, LARGEST_FILE)
+        if ended is None:
+            return None
+        status, output = ended
+        if status == child.UNAVAILABLE:
+            raise StorageError("of pictures", "pictures of PDF files cannot be made here")
+        return output if status == 0 and output and _is_picture(output) else b""
+
+    def _run(self, file: OpenFile, kind: str, most: int) -> tuple[int, bytes | None] | None:
+        """Return the status and output of the process for a file; None if `stop` was called."""
+        with _descriptor(file, most) as source:
             process = self._started(source, kind)
             if process is None:
                 return None
@@ -58,18 +89,9 @@ class ProcessExtractor:
                 status = process.wait()
                 assert process.stdout is not None  # noqa: S101  # a pipe was asked for
                 process.stdout.close()
-        if self._is_stopped:
-            return None
-        if status == child.UNAVAILABLE:
-            raise StorageError("of texts", f"the text of {kind} files cannot be extracted here")
-        if status == child.NO_TEXT:
-            return Extracted("none")
-        if status != 0 or output is None:
-            return Extracted("limit")
-        text = _UNPRINTABLE.sub(" ", output.decode("utf-8", "replace")).strip()
-        return Extracted("text", text[: child.LONGEST_TEXT]) if text else Extracted("none")
+        return None if self._is_stopped else (status, output)
 
-    def _started(self, source: int, kind: TextKind) -> subprocess.Popen[bytes] | None:
+    def _started(self, source: int, kind: str) -> subprocess.Popen[bytes] | None:
         with self._lock:
             if self._is_stopped:
                 return None
@@ -91,6 +113,12 @@ class ProcessExtractor:
             self._is_stopped = True
             if self._process is not None:
                 self._process.kill()
+
+
+def _is_picture(output: bytes) -> bool:
+    """Return whether the process made a small picture: it may be what a hostile file made it."""
+    is_webp = output[:4] == b"RIFF" and output[8:12] == b"WEBP"
+    return is_webp and len(output) <= LARGEST_PICTURE
 
 
 @contextmanager

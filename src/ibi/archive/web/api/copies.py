@@ -10,6 +10,7 @@ import msgspec
 from starlette.responses import Response
 
 from ibi.archive.copies.copies import Copies, CopyStatus
+from ibi.archive.copies.holder_reports import LONGEST_ADDRESS, HolderReports
 from ibi.archive.tasks import Tasks
 from ibi.archive.web.api.responses import moment
 from ibi.archive.web.api.tasks import task_answer
@@ -56,13 +57,23 @@ class CopiesAnswer(msgspec.Struct, frozen=True):
     after: str
 
 
+class CopyReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A report of another archive that it has a Copy of an item."""
+
+    item: str
+    """A label of the item."""
+    address: str
+    """The address of the other archive."""
+
+
 class CopiesApi:
     """Handlers of the operations on copies."""
 
-    def __init__(self, copies: Copies, tasks: Tasks) -> None:
-        """Make, show and drop copies."""
+    def __init__(self, copies: Copies, tasks: Tasks, reports: HolderReports) -> None:
+        """Make, show and drop copies; reports of other archives are verified."""
         self._copies = copies
         self._tasks = tasks
+        self._reports = reports
 
     async def copy(self, request: AuthorizedRequest) -> Response:
         """Begin a task that copies items."""
@@ -87,6 +98,18 @@ class CopiesApi:
         )
         more = found[-1].record.label if len(found) == limit else ""
         return json_answer(CopiesAnswer([_answer(each) for each in found], more))
+
+    async def reported(self, request: AuthorizedRequest) -> Response:
+        """Receive a report, which is verified later: its sender learns nothing by the answer."""
+        report = await request.read(CopyReport)
+        if len(report.address) > LONGEST_ADDRESS or not is_web_address(report.address):
+            msg = Sentence(
+                "%(source)s is not the address of an archive: expected http(s).",
+                source=shown(report.address),
+            )
+            raise ArchiveRequestError(msg)
+        self._reports.receive(parse(report.item), report.address)
+        return Response(status_code=HTTPStatus.ACCEPTED)
 
     async def drop(self, request: AuthorizedRequest) -> Response:
         """Remove a Copy."""

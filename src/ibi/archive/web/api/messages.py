@@ -49,6 +49,8 @@ class ItemAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
     url: str = ""
     language: str = ""
     target: str = ""
+    target_chosen: bool = True
+    """Whether the depositor chose the target among several files."""
     service: str = ""
     transferable: bool = True
     """Whether its Original may be transferred to another archive."""

@@ -67,6 +67,7 @@ def item_answer(
         url=url,
         language=str(item.language or ""),
         target=item.target,
+        target_chosen=item.target_chosen,
         service=item.runs_at,
         transferable=item.transferable,
         list_public=item.list_public,

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
 from ibi.archive.archive import Archive, ItemWithMetadata
 from ibi.archive.collections import Collections
 from ibi.archive.ports.catalogue import HistoryChoice, StoredItem
+from ibi.archive.ports.maintenance import CopyRecord, HolderRecord
 from ibi.archive.rules.calendar import day_of, last_months
 from ibi.archive.web.item.preview import Preview
+from ibi.archive.web.item.related import RelatedItems, title_of
 from ibi.archive.web.item.usage import ItemUsage, item_usage
-from ibi.archive.web.views import FIRST_FILES, NO_EDITIONS, Edition, Editions, PastAct
+from ibi.archive.web.views import FIRST_FILES, NO_EDITIONS, Editions, PastAct
 from ibi.model.clock import SECOND
 from ibi.model.item import File, Item, State
 from ibi.model.label_pair import Forms
 
-EACH_WAY: Final = 5
-"""Editions on the page of an item, before it and after it."""
 MONTHS: Final = 12
 """Months of the plot of accesses, with the present one."""
 _DAY: Final = 86_400 * SECOND
+MOST_HOLDERS: Final = 20
+"""Other archives on the page of an item: those that were seen last."""
 MOST_ACTS: Final = 20
 """Acts on the page of an item: the newest."""
 
@@ -55,6 +56,12 @@ class ItemContext:
     acts: tuple[PastAct, ...] = ()
     checked: int = 0
     """When a Copy was last compared with its Original; nanoseconds of POSIX time, 0 if never."""
+    holders: tuple[HolderRecord, ...] = ()
+    """Other archives that hold the item; for a Copy, the one that it came from first."""
+    missing: int = 0
+    """Since when the Original of a Copy is not found; nanoseconds of POSIX time, 0 if it is."""
+    pictured: frozenset[str] = frozenset()
+    """The SHA-256 of PDF files whose first page can be shown."""
     preview: Preview | None = None
     usage: ItemUsage | None = None
 
@@ -67,6 +74,7 @@ class ItemContexts:
         self._catalogue = archive.catalogue
         self._items = archive.catalogue.items
         self._collections = Collections(archive)
+        self._related = RelatedItems(archive.catalogue.items)
         self._clock = archive.clock
 
     def read(self, look: ItemWithMetadata) -> ItemContext:
@@ -74,13 +82,17 @@ class ItemContexts:
         item = look.item
         if item.state is State.DELETED:
             return ItemContext()
+        copy = self._copy(item)
         return ItemContext(
             files=self._files(look.held),
             target=self._items.file(look.held.id, item.target) if item.target else None,
-            editions=self._editions(look),
+            editions=self._related.editions(look),
             collections=self._collections_of(item),
             acts=self._acts(item),
-            checked=self._checked(item),
+            checked=copy.checked,
+            missing=copy.missing,
+            holders=self._holders(item, copy),
+            pictured=self._catalogue.pictures.made(look.held.id),
             usage=self._usage(look.held.id),
         )
 
@@ -91,7 +103,7 @@ class ItemContexts:
 
     def _collections_of(self, item: Item) -> tuple[tuple[Forms, str], ...]:
         found = self._collections.found_among(item.collections)
-        return tuple((each.item.forms, _title(each.metadata)) for each in found)
+        return tuple((each.item.forms, title_of(each.metadata)) for each in found)
 
     def _acts(self, item: Item) -> tuple[PastAct, ...]:
         choice = HistoryChoice(label=item.forms.label.canonical)
@@ -105,61 +117,21 @@ class ItemContexts:
         found = self._catalogue.statistics.usage(f"{months[0]}-01", today.isoformat(), item)
         return item_usage(months, found) if found else None
 
-    def _checked(self, item: Item) -> int:
-        if item.state is not State.COPY:
-            return 0
-        record = self._catalogue.copies.get(item.forms.label.canonical)
-        return record.checked if record else 0
+    def _copy(self, item: Item) -> CopyRecord:
+        """Return the record of a Copy; one without times for all other items."""
+        label = item.forms.label.canonical
+        record = self._catalogue.copies.get(label) if item.state is State.COPY else None
+        return record or CopyRecord(label=label, checked=0)
 
-    def _editions(self, look: ItemWithMetadata) -> Editions:
-        item = look.item
-        if item.next_edition is None and item.previous_edition is None:
-            return NO_EDITIONS
-        later, is_later = self._chain(item, lambda each: each.next_edition)
-        earlier, is_earlier = self._chain(item, lambda each: each.previous_edition)
-        titles = self._titles([*later, *earlier])
-        this = Edition(forms=item.forms, title=_title(look.metadata), created=item.created)
-        return Editions(
-            later=tuple(_edition(each, titles) for each in reversed(later)),
-            this=this,
-            earlier=tuple(_edition(each, titles) for each in earlier),
-            has_later=is_later,
-            has_earlier=is_earlier,
+    def _holders(self, item: Item, copy: CopyRecord) -> tuple[HolderRecord, ...]:
+        """Return other archives that hold an item; that of a Copy's Original first."""
+        found = self._catalogue.holders.of(copy.label, MOST_HOLDERS + 1)
+        if item.state is not State.COPY or not item.origin:
+            return tuple(found[:MOST_HOLDERS])
+        source = next((each for each in found if each.address == item.origin), None)
+        seen = 0 if copy.missing else copy.checked
+        origin = HolderRecord(
+            label=copy.label, address=item.origin, name=source.name if source else "", seen=seen
         )
-
-    def _chain(
-        self, item: Item, step: Callable[[Item], Forms | None]
-    ) -> tuple[list[tuple[Forms, Item | None]], bool]:
-        """Return the next editions in one direction, and whether there are more.
-
-        The last one may be in another archive, which is not asked.
-        """
-        found: list[tuple[Forms, Item | None]] = []
-        forms = step(item)
-        while forms is not None and len(found) < EACH_WAY:
-            held = self._find(forms)
-            found.append((forms, held))
-            forms = step(held) if held else None
-        return found, forms is not None
-
-    def _find(self, forms: Forms) -> Item | None:
-        found = (self._items.find(label.canonical) for label in forms)
-        return next((held.item for held in found if held is not None), None)
-
-    def _titles(self, editions: list[tuple[Forms, Item | None]]) -> dict[str, StoredItem]:
-        described = (item.metadata for _, item in editions if item and item.metadata)
-        names = [metadata.label.canonical for metadata in described]
-        return self._items.find_all(names) if names else {}
-
-
-def _edition(found: tuple[Forms, Item | None], titles: dict[str, StoredItem]) -> Edition:
-    forms, item = found
-    if item is None or item.state is State.DELETED:
-        return Edition(forms=forms)
-    metadata = titles.get(item.metadata.label.canonical) if item.metadata else None
-    return Edition(forms=forms, title=_title(metadata), created=item.created)
-
-
-def _title(metadata: StoredItem | None) -> str:
-    record = metadata.item.record if metadata else None
-    return record.title.value if record else ""
+        others = [each for each in found if each.address != item.origin]
+        return (origin, *others[: MOST_HOLDERS - 1])

@@ -14,9 +14,11 @@ from ibi.archive.archive import Archive
 from ibi.archive.web.item.context import ItemContexts
 from ibi.archive.web.item.page_cache import PageCache, page_key
 from ibi.archive.web.item.previews import Previews
+from ibi.archive.web.item.related import RelatedItems
 from ibi.archive.web.item_pages import ItemPages
 from ibi.archive.web.urls import ArchiveUrls
 from ibi.archive.web.usage_recorder import UsageRecorder
+from ibi.errors import UnknownError
 from ibi.identifier.label import Label
 from ibi.model.item import State
 
@@ -24,6 +26,18 @@ T = TypeVar("T")
 
 PREVIEW: Final = "preview"
 """The pair of a query that names the file to be shown."""
+PICTURE: Final = "picture"
+"""The pair of a query that names a PDF, whose first page is the answer, as an image."""
+SAFE_HEADERS: Final = {
+    "Content-Security-Policy": "default-src 'none'; sandbox",
+    "X-Content-Type-Options": "nosniff",
+    "Cache-Control": "public, max-age=60",
+}
+"""Headers of a picture: whatever it is, no browser takes it for a document."""
+LIST: Final = "list"
+"""The pair of a query that names the list to be shown in place of the page."""
+LISTS: Final = ("editions", "translations", "metadata")
+"""Lists that have pages of their own: editions, translations, metadata in other languages."""
 
 
 class ItemEndpoint:
@@ -36,7 +50,9 @@ class ItemEndpoint:
         self._archive = archive
         self._usage = usage
         self._contexts = ItemContexts(archive)
-        self._previews = Previews(archive.catalogue.items, archive.store)
+        self._related = RelatedItems(archive.catalogue.items)
+        catalogue = archive.catalogue
+        self._previews = Previews(catalogue.items, archive.store, catalogue.pictures)
         self._pages = pages
         self._history = archive.catalogue.history
         self._clock = archive.clock
@@ -73,6 +89,32 @@ class ItemEndpoint:
             key = page_key(request, self._urls.persistent_base)
             self._cache.put(key, look.held.id, newest, now, response)
         return response
+
+    async def listed(self, label: Label, request: Request) -> Response:
+        """Answer with a list that is too long for the page of the item; `label` as in `answer`."""
+        look = await self._run(lambda: self._archive.get_described(label))
+        metadata = look.metadata
+        if look.item.state is State.DELETED or metadata is None:
+            raise UnknownError("list of", label.spelling)
+        item, title = look.item, self._pages.title(look, request)
+        after = request.query_params.get("after", "")
+        if request.query_params[LIST] == "editions":
+            view = await self._run(lambda: self._related.edition_list(look, title))
+            return self._pages.editions(view, request)
+        of = metadata.item if request.query_params[LIST] == "metadata" else item
+        languages = await self._run(
+            lambda: self._related.translation_list(of, item.forms, title, after)
+        )
+        return self._pages.translations(languages, request)
+
+    async def picture(self, label: Label, request: Request) -> Response:
+        """Answer with the picture of a PDF; `label` as in `answer`. It is no view of the item."""
+        path = request.query_params[PICTURE]
+        look = await self._run(lambda: self._archive.get_described(label))
+        image = await self._run(lambda: self._previews.picture(look, path))
+        if not image:
+            raise UnknownError("picture of", path)
+        return Response(image, headers=SAFE_HEADERS, media_type="image/webp")
 
     async def _newest(self) -> int:
         """Return the number of the newest line of the history."""

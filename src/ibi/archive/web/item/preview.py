@@ -2,8 +2,9 @@
 
 A preview executes nothing (threats, rows 9 and 10). Images, sound and films are elements whose
 content browsers never run as a document; SVG is such an image too. Of text, Markdown and tables the
-archive itself makes an excerpt, as escaped text. HTML is not shown in a page of the archive at all,
-nor is PDF: the viewers of browsers run the scripts of a PDF, and some open dialogs for it.
+archive itself makes an excerpt, as escaped text. HTML is not shown in a page of the archive at all.
+Of a PDF it shows a picture of the first page, made by another process (storage.extraction): the
+viewers of browsers run the scripts of a PDF, and some open dialogs for it.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from markupsafe import Markup
 from ibi.archive.web.media_types import bare, media_type_of
 from ibi.model.item import File
 
-PreviewKind: TypeAlias = Literal["image", "audio", "video", "text", "markdown", "table"]
+PreviewKind: TypeAlias = Literal["image", "audio", "video", "text", "markdown", "table", "page"]
 
 MAX_IMAGE: Final = 10_000_000
 """Bytes of the largest image that a page shows."""
@@ -33,6 +34,7 @@ _KINDS: Final[Mapping[str, PreviewKind]] = {
     "text/csv": "table",
     "text/tab-separated-values": "table",
     "text/markdown": "markdown",
+    "application/pdf": "page",
 }
 _NOT_PLAIN: Final = frozenset({"text/html", "text/rtf"})
 """Texts that mean little as they are written."""

@@ -8,6 +8,7 @@ from typing import Final
 from ibi.archive.archive import ItemWithMetadata
 from ibi.archive.ports.catalogue import Items
 from ibi.archive.ports.file_store import FileStore, OpenFile
+from ibi.archive.ports.full_text import Pictures
 from ibi.archive.rules.file_path import check_path
 from ibi.archive.web import file_chunks
 from ibi.archive.web.item.excerpt import decoded, table_excerpt, text_excerpt
@@ -25,10 +26,11 @@ _TAB: Final = "text/tab-separated-values"
 class Previews:
     """Makes previews of the files of an archive."""
 
-    def __init__(self, items: Items, store: FileStore) -> None:
+    def __init__(self, items: Items, store: FileStore, pictures: Pictures) -> None:
         """Read the files of a store."""
         self._items = items
         self._store = store
+        self._pictures = pictures
 
     def chosen(self, look: ItemWithMetadata, path: str = "") -> File | None:
         """Return the file of an item that its page shows: the named one, or the target.
@@ -41,7 +43,20 @@ class Previews:
             return None
         is_allowed = item.list_public or path in {"", item.target}
         file = self._file(look, path or item.target) if is_allowed else None
-        return file if file is not None and preview_kind(file) else None
+        kind = preview_kind(file) if file is not None else None
+        if file is not None and kind == "page" and file.sha256 not in self._made(look):
+            return None
+        return file if kind else None
+
+    def _made(self, look: ItemWithMetadata) -> frozenset[str]:
+        return self._pictures.made(look.held.id)
+
+    def picture(self, look: ItemWithMetadata, path: str) -> bytes:
+        """Return the picture of the first page of a PDF of an item; empty if there is none."""
+        file = self.chosen(look, path)
+        if file is None or preview_kind(file) != "page":
+            return b""
+        return self._pictures.find(look.held.id, file.sha256)
 
     def _file(self, look: ItemWithMetadata, path: str) -> File | None:
         try:
@@ -52,8 +67,8 @@ class Previews:
     async def made(self, item: Item, file: File) -> Preview | None:
         """Return the preview of a file; None if it cannot be read or is not what it is called."""
         kind = preview_kind(file)
-        if kind is None or kind in {"image", "audio", "video"}:
-            return kind and Preview(kind=kind, file=file)
+        if kind is None or kind in {"image", "audio", "video", "page"}:
+            return kind and Preview(kind=kind, file=file, is_cut=kind == "page")
         try:
             beginning = await self._beginning(item, file)
         except (UnknownError, StorageError, OSError):
