@@ -408,7 +408,9 @@ def test_section_6_2_two_originals_are_an_alert_where_one_is_required(
         assert played.location == "http://mtc-m16c.sid.inpe.br/pt"
     else:
         assert played.status == HTTPStatus.CONFLICT
-        assert b"An investigation is needed" in played.body
+        assert b"urn:ibi:problem:conflict" in played.body
+        # The reader of Example 6.8 prefers Portuguese.
+        assert "É necessária uma investigação" in played.body.decode()
         suspects = [base for base in ARCHIVES if base.split("/", 3)[3].encode() in played.body]
         assert suspects == [MTC_M16C, MTC_M21]
         assert played.about("acknowledgment") == []

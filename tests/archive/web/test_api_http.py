@@ -388,11 +388,14 @@ def test_a_target_that_did_not_come_is_refused(archive: ArchiveServer) -> None:
     assert archive.complete(id_)["target"] == "index.html"
 
 
-def test_several_files_need_a_target(archive: ArchiveServer) -> None:
+def test_the_first_of_several_files_is_the_target_if_none_was_chosen(
+    archive: ArchiveServer,
+) -> None:
     id_ = archive.open_deposit()
-    for path in ("a", "b"):
+    for path in ("b", "a"):
         archive.send(id_, path, b"x")
-    refused(archive.api("POST", f"deposits/{id_}/completion"), 400, "bad-request", "target")
+    made = archive.complete(id_)
+    assert (made["target"], made["target_chosen"]) == ("a", False)
 
 
 def test_the_target_may_be_named_when_all_files_have_come(archive: ArchiveServer) -> None:
