@@ -14,7 +14,7 @@ from tests.support.processes.fork_server import BEFORE_IMPORTS
 from tests.support.servers.archive import ArchiveServer
 from tests.support.servers.attacked import FULL
 from tests.support.servers.attacked_archive import attacked
-from tests.support.tools.chromium import DIALOG, Chromium, chromium
+from tests.support.tools.chromium import Chromium, chromium
 
 COUNT: Final = 2000 if FULL else 20
 """Payloads in queries; a tenth as many items have them in every field."""
@@ -80,10 +80,6 @@ def deposit(archive: ArchiveServer, text: str) -> Iterator[str]:
     yield f"/{gone['rep']}"
 
 
-DIALOG_SECONDS: Final = 5.0
-"""Seconds in which a page of the twin may open its dialog."""
-
-
 def printable(text: str) -> bool:
     """Tell texts that metadata may have from those that are refused."""
     return all(each.isprintable() for each in text)
@@ -124,6 +120,6 @@ def test_the_metadata_bite(tmp_path: Path, browser: Chromium) -> None:
     with attacked(tmp_path, WITHOUT_ESCAPING) as archive, browser.page() as page:
         for target in deposit(archive, VECTORS[0]):
             page.open(archive.address + target)
-            if browser.wait_for(lambda each: each.get("method") == DIALOG, DIALOG_SECONDS):
+            if page.dialogs:
                 return
     pytest.fail("no page opened a dialog")

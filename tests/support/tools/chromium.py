@@ -122,8 +122,26 @@ class Page:
         answer = self._ask("Page.navigate", url=url)
         if "errorText" in answer:
             return False
+        if "loaderId" in answer and not self._has_arrived(answer["loaderId"], seconds):
+            return False
         is_shown, is_dialog = self._is("Page.loadEventFired"), self._is(DIALOG)
         return self._browser.wait_for(lambda event: is_shown(event) or is_dialog(event), seconds)
+
+    def _has_arrived(self, loader: str, seconds: float) -> bool:
+        """Wait until the document of a navigation is there, and forget what was reported before.
+
+        The former document may still report that it is loaded.
+        """
+        is_navigated = self._is("Page.frameNavigated")
+
+        def is_arrival(event: dict[str, Any]) -> bool:
+            return is_navigated(event) and event["params"]["frame"]["loaderId"] == loader
+
+        has_arrived = self._browser.wait_for(is_arrival, seconds)
+        events = self._browser.events
+        while events and not is_arrival(events[0]):
+            del events[0]
+        return has_arrived
 
     def _is(self, method: str) -> Callable[[dict[str, Any]], bool]:
         return lambda event: (
