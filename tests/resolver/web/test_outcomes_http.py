@@ -152,9 +152,9 @@ def test_a_label_with_one_slip_leads_to_the_one_that_was_meant(
     linked: tuple[ResolverServer, ArchiveServer],
 ) -> None:
     resolver, archive = linked
-    item = archive.deposit({"a.txt": b"a"})
-    name = str(item["rep"])
-    wrong = name[:-1] + ("0" if name[-1] != "0" else "1")
+    prefix = str(archive.deposit({"a.txt": b"a"})["rep"]).rsplit("/", 2)[0]
+    name, wrong = f"{prefix}/2001/02.03.04.05", f"{prefix}/2001/02.03.04.06"
+    archive.deposit({"a.txt": b"a"}, adoption={"labels": [name]})
 
     def is_offered() -> bool:
         return f'href="/{name}"' in page(resolver, wrong, 404)

@@ -19,8 +19,8 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-_FIRST: Final = 10_000
-"""The lowest port of all blocks."""
+_FIRST: Final = 10_100
+"""The lowest port of all blocks, above all that browsers refuse (the highest is 10080)."""
 _BLOCK: Final = 50
 """Ports in a block, its lock among them."""
 _RANGE: Final = Path("/proc/sys/net/ipv4/ip_local_port_range")

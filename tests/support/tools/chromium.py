@@ -27,6 +27,8 @@ _FLAGS: Final = (
 )
 _READ, _WRITE = 3, 4
 """The descriptors at which Chromium listens and speaks."""
+_IS_DOWNLOAD: Final = "net::ERR_ABORTED"
+"""The error of a navigation that leads to no document. All others are faults of a test."""
 DIALOG: Final = "Page.javascriptDialogOpening"
 """The event of a page that opens a dialog."""
 
@@ -121,6 +123,7 @@ class Page:
         self._browser.events.clear()
         answer = self._ask("Page.navigate", url=url)
         if "errorText" in answer:
+            assert answer["errorText"] == _IS_DOWNLOAD, answer
             return False
         if "loaderId" in answer and not self._has_arrived(answer["loaderId"], seconds):
             return False
