@@ -109,5 +109,6 @@ def test_an_imprint_is_a_text(tmp_path: Path) -> None:
     archive.set(imprint=IMPRINT)
     with archive:
         page = archive.get("/imprint", Accept="text/html").body.decode()
-        assert escape(IMPRINT).replace("&#x27;", "&#39;").replace("&quot;", "&#34;") in page
-        assert not re.search(r"<script>|<img|onerror=[^&]*>[^&]", page.replace(escape(IMPRINT), ""))
+        as_text = escape(IMPRINT).replace("&#x27;", "&#39;").replace("&quot;", "&#34;")
+        assert as_text in page
+        assert not re.search(r"<script>|<img|onerror=", page.replace(as_text, ""))

@@ -774,7 +774,8 @@ def test_right_to_left_and_long_words_have_their_own_room() -> None:
 def colours(sheet: str) -> Iterator[dict[str, str]]:
     """Yield the colours by light, and by dark."""
     for block in sheet.split(":root {")[1:]:
-        yield dict(re.findall(r"--([a-z-]+): #([0-9a-f]+);", block.partition("}")[0]))
+        named = (each.strip().partition(": #") for each in block.partition("}")[0].split(";"))
+        yield {name.rpartition("--")[2]: colour for name, is_colour, colour in named if is_colour}
 
 
 def luminance(colour: str) -> float:

@@ -106,7 +106,7 @@ def test_the_page_has_plots_without_text_and_tables_of_the_same_numbers(
     page: Callable[..., str],
 ) -> None:
     text = page()
-    drawings = re.findall(r"<svg viewBox.*?</svg>", text)
+    drawings = [each.partition("</svg>")[0] for each in text.split("<svg viewBox")[1:]]
     assert len(drawings) == 4
     for each in drawings:
         assert "<text" not in each

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -19,7 +20,7 @@ from ibi.identifier.repository_name import RepositoryName
 from ibi.model.clock import SECOND
 from ibi.model.registration import ArchiveState, Inclusion, RegisteredArchive
 from ibi.resolver.registry.registration_key import matches
-from ibi.resolver.registry.registry import Registry
+from ibi.resolver.registry.registry import Registry, SerialExecutor
 from ibi.resolver.rules.archive_roster import Roster
 from ibi.resolver.rules.archive_transitions import KEY_GRACE, good_keys, read_hosts
 from ibi.resolver.rules.home_places import Place, homes_for, places_of
@@ -590,3 +591,20 @@ def standing(archives: dict[str, RegisteredArchive]) -> dict[str, tuple[object, 
 def places(archive: RegisteredArchive) -> frozenset[Place]:
     """Return where an archive is at home: one that is switched off too."""
     return places_of(archive) if archive.confirmed and archive.key else frozenset()
+
+
+def test_an_act_that_never_begins_is_closed() -> None:
+    """The loop ends while an act waits for the one before it."""
+    acts = SerialExecutor()
+    waiting = asyncio.sleep(0)
+
+    async def begin() -> None:
+        first = asyncio.ensure_future(acts.run(asyncio.Event().wait()))
+        second = asyncio.ensure_future(acts.run(waiting))
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        assert not first.done()
+        assert not second.done()
+
+    asyncio.run(begin())
+    assert inspect.getcoroutinestate(waiting) == inspect.CORO_CLOSED

@@ -47,10 +47,15 @@ class FoundPage:
 def shape_of(url: str) -> str:
     """Return a URL without labels, names and values."""
     parts = urlsplit(url)
-    path = re.sub(r"[^/]*\d[^/:!+]*", "#", parts.path)
-    path = re.sub(r"(?:[\w.-]+/)*#(?:/#)*", "#", path)
+    shape: list[str] = []
+    for word in parts.path.split("/"):
+        masked = re.match(r".*\d[^:!+]*", word)
+        if masked:
+            while shape and (shape[-1] == "#" or re.fullmatch(r"[\w.-]+", shape[-1])):
+                shape.pop()
+        shape.append(f"#{word[masked.end() :]}" if masked else word)
     keys = sorted({key for key, _ in parse_qsl(parts.query, keep_blank_values=True)})
-    return f"{parts.port}{path}?{'&'.join(keys)}"
+    return f"{parts.port}{'/'.join(shape)}?{'&'.join(keys)}"
 
 
 def _is_page(headers: Mapping[str, str]) -> bool:

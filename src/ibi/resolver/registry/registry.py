@@ -62,6 +62,8 @@ class SerialExecutor:
         task = asyncio.create_task(alone())
         self._acts.add(task)
         task.add_done_callback(self._acts.discard)
+        # An act that still waits for its turn when the loop ends never begins.
+        task.add_done_callback(lambda _: act.close())
         return await asyncio.shield(task)
 
     async def close(self) -> None:
