@@ -16,6 +16,8 @@ class Format:
     """A metadata format: its name in a persistent URL, and the function that writes it."""
 
     name: str
+    title: str
+    """Its name for people, the same in every language."""
     content_type: str
     """The value of Content-Type, which may have a charset."""
     write: Callable[[MetadataRecord, Forms, str], bytes]
@@ -38,9 +40,9 @@ class Format:
 FORMATS: Final = {
     format_.name: format_
     for format_ in (
-        Format("oai_dc", oai_dc.MEDIA_TYPE, oai_dc.write),
-        Format("bibtex", bibtex.MEDIA_TYPE, bibtex.write, "bib"),
-        Format("ris", ris.MEDIA_TYPE, ris.write, "ris"),
-        Format("csl", csl_json.MEDIA_TYPE, csl_json.write, "json"),
+        Format("oai_dc", "Dublin Core", oai_dc.MEDIA_TYPE, oai_dc.write),
+        Format("bibtex", "BibTeX", bibtex.MEDIA_TYPE, bibtex.write, "bib"),
+        Format("ris", "RIS", ris.MEDIA_TYPE, ris.write, "ris"),
+        Format("csl", "CSL-JSON", csl_json.MEDIA_TYPE, csl_json.write, "json"),
     )
 }

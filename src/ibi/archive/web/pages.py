@@ -33,6 +33,7 @@ from ibi.identifier.language_preference import LanguagePreference
 from ibi.metadata import licence, orcid
 from ibi.metadata.dublin_core import elements
 from ibi.metadata.formats import FORMATS
+from ibi.metadata.permission import permission_of
 
 STATISTICS: Final = "/statistics"
 NAVIGATION: Final = (
@@ -66,6 +67,7 @@ class Pages:
             "dublin_core": elements,
             "metadata_formats": FORMATS,
             "licence_address": licence.address_of,
+            "permission_of": permission_of,
             "orcid_address": orcid.address_of,
             "check_character": check_character_of,
             "file_type": short_name,

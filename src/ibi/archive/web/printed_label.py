@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from io import BytesIO
 from itertools import groupby
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import segno
 
 from ibi.identifier.check_character import check_character
 from ibi.identifier.ibip import Ibip
 from ibi.identifier.label import Label
+
+QUIET_ZONE: Final = 4
+"""Light squares around a printed code, without which a camera does not find it (ISO/IEC 18004)."""
+_SQUARE: Final = 8
+"""Pixels of a square, where a program that opens the image does not scale it."""
 
 
 class QrCode(NamedTuple):
@@ -35,6 +41,14 @@ def qr_code(text: str) -> QrCode:
                 lines.append(f"M{place} {number}.5h{length}")
             place += length
     return QrCode(len(rows), "".join(lines))
+
+
+def qr_image(text: str) -> bytes:
+    """Return the QR code of a text as an SVG image, which stands for itself on any paper."""
+    image = BytesIO()
+    code = segno.make_qr(text, error="m")
+    code.save(image, kind="svg", border=QUIET_ZONE, scale=_SQUARE, light="white", title=text)
+    return image.getvalue()
 
 
 def check_character_of(label: Label) -> str:

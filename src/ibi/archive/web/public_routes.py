@@ -19,7 +19,7 @@ from ibi.archive.rules.file_path import check_path
 from ibi.archive.rules.item_languages import translated
 from ibi.archive.web.file_chunks import afar
 from ibi.archive.web.file_delivery import Content, deliver
-from ibi.archive.web.item.endpoint import LIST, LISTS, PICTURE, ItemEndpoint
+from ibi.archive.web.item.endpoint import LIST, LISTS, PICTURE, QR, ItemEndpoint
 from ibi.archive.web.item_pages import ItemPages
 from ibi.archive.web.landing import VARY, LandingPages, comes_from_elsewhere, embedded_as, navigates
 from ibi.archive.web.manifest import ManifestEndpoint
@@ -258,6 +258,8 @@ class PublicRoutes:
         choice = request.query_params.get("choice", "")
         if not choice and PICTURE in request.query_params:
             return await self._item_page.picture(label, request)
+        if not choice and QR in request.query_params:
+            return await self._item_page.qr_code(label)
         if not choice and request.query_params.get(LIST) in LISTS:
             return await self._item_page.listed(label, request)
         if not choice:

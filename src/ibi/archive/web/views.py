@@ -98,6 +98,11 @@ class TranslationListView:
     """The language after which the next page begins; empty if there is none."""
 
 
+def _is_part(general: str, exact: str) -> bool:
+    """Return whether a language tag is another one, or its beginning (RFC 4647, 3.3.1)."""
+    return f"{exact}-".lower().startswith(f"{general}-".lower())
+
+
 def folders_of(files: Iterable[File]) -> dict[str, list[File]]:
     """Return files by folder, in the given order."""
     folders: dict[str, list[File]] = {}
@@ -166,6 +171,18 @@ class ItemView:
     def title(self) -> str:
         """The title, or the label if there is no title."""
         return self.about.title.value if self.about else self.subject.short.spelling
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """The languages of the item, each once: as the metadata or the item itself say it.
+
+        A more exact tag replaces a general one: `pt-BR` of the item replaces `pt` of the metadata.
+        """
+        named = self.about.languages if self.about else ()
+        own = str(self.item.language or "")
+        if not own or any(_is_part(own, each) for each in named):
+            return named
+        return (own, *(each for each in named if not _is_part(each, own)))
 
     @property
     def publication_date(self) -> str:

@@ -16,9 +16,11 @@ from ibi.archive.web.item.page_cache import PageCache, page_key
 from ibi.archive.web.item.previews import Previews
 from ibi.archive.web.item.related import RelatedItems
 from ibi.archive.web.item_pages import ItemPages
+from ibi.archive.web.printed_label import qr_image
 from ibi.archive.web.urls import ArchiveUrls
 from ibi.archive.web.usage_recorder import UsageRecorder
 from ibi.errors import UnknownError
+from ibi.foundation.web.header_values import content_disposition
 from ibi.identifier.label import Label
 from ibi.model.item import State
 
@@ -28,12 +30,14 @@ PREVIEW: Final = "preview"
 """The pair of a query that names the file to be shown."""
 PICTURE: Final = "picture"
 """The pair of a query that names a PDF, whose first page is the answer, as an image."""
+QR: Final = "qr"
+"""The pair of a query to which the QR code of the persistent URL is the answer, as an SVG image."""
 SAFE_HEADERS: Final = {
     "Content-Security-Policy": "default-src 'none'; sandbox",
     "X-Content-Type-Options": "nosniff",
     "Cache-Control": "public, max-age=60",
 }
-"""Headers of a picture: whatever it is, no browser takes it for a document."""
+"""Headers of an image: whatever it is, no browser takes it for a document."""
 LIST: Final = "list"
 """The pair of a query that names the list to be shown in place of the page."""
 LISTS: Final = ("editions", "translations", "metadata")
@@ -115,6 +119,16 @@ class ItemEndpoint:
         if not image:
             raise UnknownError("picture of", path)
         return Response(image, headers=SAFE_HEADERS, media_type="image/webp")
+
+    async def qr_code(self, label: Label) -> Response:
+        """Answer with the QR code of an item, to be saved; `label` as in `answer`."""
+        look = await self._run(lambda: self._archive.get_described(label))
+        forms = look.item.describes or look.item.forms
+        image = await asyncio.to_thread(qr_image, self._urls.persistent(forms))
+        name = f"{forms.short.spelling.replace('/', '-')}.svg"
+        disposition = content_disposition(name, attachment=True)
+        headers = {**SAFE_HEADERS, "Content-Disposition": disposition}
+        return Response(image, headers=headers, media_type="image/svg+xml")
 
     async def _newest(self) -> int:
         """Return the number of the newest line of the history."""

@@ -1,0 +1,133 @@
+"""What the page of an item says and offers, over HTTP."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from ibi.archive.web.printed_label import QUIET_ZONE, qr_code
+from tests.support.servers.archive import ArchiveServer
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+@pytest.fixture(scope="module")
+def archive(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ArchiveServer]:
+    with ArchiveServer(tmp_path_factory.mktemp("archive")) as started:
+        yield started
+
+
+def described(archive: ArchiveServer, language: str = "", **metadata: object) -> str:
+    """Deposit an item with this metadata; return the path of its page."""
+    made = archive.deposit(
+        {"a.txt": b"a"}, target="a.txt", language=language, metadata={"titles": ["T"], **metadata}
+    )
+    return f"/col/{archive.item(made['rep'])['metadata']['rep']}/doc/metadata"
+
+
+def page_of(archive: ArchiveServer, path: str, language: str = "en") -> str:
+    answer = archive.get(path, accept="text/html", accept_language=language)
+    assert answer.status == 200
+    return answer.body.decode()
+
+
+def section(page: str, name: str) -> str:
+    """Return a part of a page by its heading, without tags."""
+    found = page.partition(f'<h2 id="{name}">')[2].partition("</section>")[0]
+    return " ".join(re.sub("<[^>]*>", " ", found).split())
+
+
+@pytest.mark.parametrize(
+    ("licence", "language", "said"),
+    [
+        ("CC-BY-4.0", "en", "Licence CC-BY-4.0 Use it for anything; name the creators."),
+        ("CC-BY-4.0", "pt", "Licença CC-BY-4.0 Use para qualquer fim; cite os autores."),
+        ("LGPL-3.0-only", "en", "Licence LGPL-3.0-only"),
+    ],
+)
+def test_what_a_licence_permits_stands_beside_it(
+    archive: ArchiveServer, licence: str, language: str, said: str
+) -> None:
+    page = page_of(archive, described(archive, licence=licence), language)
+    assert section(page, "licence") == said
+
+
+@pytest.mark.parametrize(
+    ("of_item", "of_metadata", "said"),
+    [
+        ("pt-BR", ["pt-BR"], ["Portuguese (Brazil)"]),
+        ("pt-BR", ["pt"], ["Portuguese (Brazil)"]),
+        ("pt", ["pt-BR", "en"], ["Portuguese (Brazil)", "English"]),
+        ("pt", ["en"], ["Portuguese", "English"]),
+        ("pt", [], ["Portuguese"]),
+        ("", ["pt", "en"], ["Portuguese", "English"]),
+    ],
+)
+def test_a_language_is_said_once(
+    archive: ArchiveServer, of_item: str, of_metadata: list[str], said: list[str]
+) -> None:
+    page = page_of(archive, described(archive, of_item, languages=of_metadata))
+    found = page.partition("<dt>Languages</dt>\n")[2].partition("<dt>")[0]
+    assert re.findall("<dd>(.*)</dd>", found) == said
+    assert "Language of the item" not in page
+
+
+def test_formats_have_names_for_people(archive: ArchiveServer) -> None:
+    page = page_of(archive, described(archive))
+    for code, name in {
+        "oai_dc": "Dublin Core",
+        "bibtex": "BibTeX",
+        "ris": "RIS",
+        "csl": "CSL-JSON",
+    }.items():
+        assert f'<a href="?choice={code}">{name}</a>' in page
+        assert f">{code}<" not in page
+
+
+def test_the_qr_code_is_saved_as_an_image(archive: ArchiveServer) -> None:
+    path = described(archive)
+    page = page_of(archive, path)
+    assert '<a href="?qr=svg" download>Save as SVG</a>' in page
+    answer = archive.get(f"{path}?qr=svg")
+    assert (answer.status, answer.headers["content-type"]) == (200, "image/svg+xml")
+    item = archive.item(ibi_of(page))
+    name = f"{item['ibip'].replace('/', '-')}.svg"
+    assert answer.headers["content-disposition"] == f'attachment; filename="{name}"'
+    assert "sandbox" in answer.headers["content-security-policy"]
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    image = ET.fromstring(answer.body)  # noqa: S314  # the archive's own
+    assert image.findtext(f"{SVG}title") == item["persistent_url"]
+    assert drawn(image) == squares(qr_code(item["persistent_url"]).lines, 0)
+    assert archive.get("/col/none.example/x/2009/01.01.01.01/doc/metadata?qr=svg").status == 404
+
+
+def ibi_of(page: str) -> str:
+    return (
+        page.partition('data-copy="')[2].partition('"')[0].removeprefix("http://").partition("/")[2]
+    )
+
+
+def drawn(image: ET.Element) -> set[tuple[int, int]]:
+    """Return the dark squares of an image, without its margin."""
+    paths = {each.get("class", ""): each.get("d", "") for each in image.iter(f"{SVG}path")}
+    return squares(paths["qrline"], QUIET_ZONE)
+
+
+def squares(lines: str, margin: int) -> set[tuple[int, int]]:
+    """Return the squares that horizontal lines of an SVG path cover."""
+    found: set[tuple[int, int]] = set()
+    x, y = 0.0, 0.0
+    for command, numbers in re.findall("([Mmh])([-0-9. ]+)", lines):
+        given: Any = [float(each) for each in numbers.split()]
+        if command == "M":
+            x, y = given
+        elif command == "m":
+            x, y = x + given[0], y + given[1]
+        else:
+            found |= {(int(x) + step - margin, int(y) - margin) for step in range(int(given[0]))}
+            x += given[0]
+    return found
