@@ -94,6 +94,7 @@ def test_files_are_counted_for_lists_and_for_the_whole(catalogue: Catalogue) -> 
     assert none not in totals
     assert (totals[long].count, totals[long].is_cut) == (1000, True)
     assert catalogue.items.file_totals([]) == {}
+    assert catalogue.items.file_totals([long], 1001)[long] == FileTotal(1001, 1001)
     assert catalogue.items.count_files() == (1003, 1006)
 
 

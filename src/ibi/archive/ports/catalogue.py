@@ -204,8 +204,8 @@ class Items(Protocol):
         """Return files with paths after `after`, in order; all of them if `limit` is 0."""
         ...
 
-    def file_totals(self, items: Sequence[int]) -> dict[int, FileTotal]:
-        """Return number and size of the files of items that have any; at most 100 are asked for."""
+    def file_totals(self, items: Sequence[int], most: int = ...) -> dict[int, FileTotal]:
+        """Return number and size of at most `most` files of each of 100 items, if it has any."""
         ...
 
     def apply(self, change: Change, decide: Callable[[Change], None]) -> None:

@@ -15,7 +15,7 @@ import asyncio
 import base64
 import secrets
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import aclosing
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -230,7 +230,8 @@ class _Delivery(Response):
                 more = {"more_body": number < len(self._pieces)}
                 await send({**self._message(piece), **more})
         else:
-            await self._send_read(receive, send)
+            async with aclosing(self._read()) as pieces:
+                await send_pieces(pieces, receive, send)
 
     def _message(self, piece: bytes | ByteRange) -> dict[str, object]:
         if isinstance(piece, bytes):
@@ -242,17 +243,6 @@ class _Delivery(Response):
             "count": len(piece),
         }
 
-    async def _send_read(self, receive: Receive, send: Send) -> None:
-        hang_up = asyncio.ensure_future(_hang_up(receive))
-        try:
-            async for body in self._read():
-                await send({"type": "http.response.body", "body": body, "more_body": True})
-                if hang_up.done():  # `send` does not report that the client is gone
-                    return
-            await send({"type": "http.response.body", "body": b""})
-        finally:
-            hang_up.cancel()
-
     async def _whole(self) -> bytes:
         parts = [
             piece
@@ -262,7 +252,7 @@ class _Delivery(Response):
         ]
         return b"".join(parts)
 
-    async def _read(self) -> AsyncIterator[bytes]:
+    async def _read(self) -> AsyncGenerator[bytes, None]:
         for piece in self._pieces:
             if isinstance(piece, bytes):
                 yield piece
@@ -270,6 +260,19 @@ class _Delivery(Response):
             async with aclosing(file_chunks.pieces(self._file, piece.start, piece.stop)) as read:
                 async for body in read:
                     yield body
+
+
+async def send_pieces(pieces: AsyncIterator[bytes], receive: Receive, send: Send) -> None:
+    """Send the pieces of a body, and its end; stop if the client hangs up."""
+    hang_up = asyncio.ensure_future(_hang_up(receive))
+    try:
+        async for body in pieces:
+            await send({"type": "http.response.body", "body": body, "more_body": True})
+            if hang_up.done():  # `send` does not report that the client is gone
+                return
+        await send({"type": "http.response.body", "body": b""})
+    finally:
+        hang_up.cancel()
 
 
 async def _hang_up(receive: Receive) -> None:

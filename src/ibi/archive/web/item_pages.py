@@ -97,6 +97,7 @@ class ItemPages:
             other_metadata=metadata.translations if metadata else (),
             files=files[:FIRST_FILES],
             file_count=0 if more else len(files),
+            total=context.total,
             list_address=self._list_address(item.forms) if item.list_public and files else "",
             described=item.tombstone,
             target=context.target,

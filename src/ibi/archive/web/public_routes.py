@@ -20,6 +20,7 @@ from ibi.archive.rules.item_languages import translated
 from ibi.archive.web.file_chunks import afar
 from ibi.archive.web.file_delivery import Content, deliver
 from ibi.archive.web.item.endpoint import LIST, LISTS, PICTURE, QR, ItemEndpoint
+from ibi.archive.web.item.whole_download import FORMAT, ZIP, WholeDownloads
 from ibi.archive.web.item_pages import ItemPages
 from ibi.archive.web.landing import VARY, LandingPages, comes_from_elsewhere, embedded_as, navigates
 from ibi.archive.web.manifest import ManifestEndpoint
@@ -124,6 +125,7 @@ class PublicRoutes:
         self._items = archive.catalogue.items
         self._usage = usage
         self._item_page = ItemEndpoint(archive, pages, usage, urls)
+        self._whole = WholeDownloads(archive, usage, urls)
         self._is_quick = archive.catalogue.quick
         self._service_paths = {f"/{label.spelling}".encode() for label in urls.identity.service}
 
@@ -280,13 +282,12 @@ class PublicRoutes:
             "X-Content-Type-Options": "nosniff",
             "Cache-Control": "public, max-age=60",
         }
-        name = written.file_name(look.item.forms)
-        if name:
+        if name := written.file_name(look.item.forms):
             headers["Content-Disposition"] = content_disposition(name, attachment=True)
         return Response(body, headers=headers, media_type=written.content_type)
 
     async def file_list(self, request: Request) -> Response:
-        """Answer with the list of files of an item, or that it is not public."""
+        """Answer with the list of files of an item, or all of them; or that it is not public."""
         found = divided(request.scope["raw_path"], b"/displaydoccontent.cgi/")
         if found is None or found[1]:
             raise HTTPException(HTTPStatus.NOT_FOUND)
@@ -295,6 +296,10 @@ class PublicRoutes:
             return self._pages.tombstone(look, request)
         if not look.item.list_public:
             return self._pages.files_refused(look, request)
+        if request.query_params.get(FORMAT) == ZIP:
+            if not await self._readers.may_read(look.item, request):
+                return await self._refuse(look.item.forms.label, request)
+            return await self._whole.answer(look.held, request)
         after = request.query_params.get("after", "")
         limit = self._pages.most_files + 1
         files = await self._look(lambda: self._items.files(look.held.id, after, limit))

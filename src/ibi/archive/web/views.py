@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+from ibi.archive.ports.catalogue import FileTotal
 from ibi.archive.ports.maintenance import HolderRecord
 from ibi.archive.web.citations import Citation
 from ibi.archive.web.item.preview import Preview
@@ -123,6 +124,8 @@ class ItemView:
     """Files of the described item: all or the first ones; none if the list is not public."""
     file_count: int = 0
     """The number of all files; 0 if they were not counted."""
+    total: FileTotal | None = None
+    """Number and size of the files that can be downloaded together; None if there are none."""
     list_address: str = ""
     """The URL of the list of all files; empty if there is none."""
     formats: tuple[str, ...] = tuple(FORMATS)

@@ -50,6 +50,11 @@ class Links:
         """Return the path of a file of an item."""
         return f"{self.root}/col/{quote(forms.label.spelling, '/@')}/doc/{_quoted(path)}"
 
+    def all_files(self, forms: Forms) -> str:
+        """Return the path of all files of an item as one ZIP file."""
+        label = quote(forms.short.spelling, "/@")
+        return f"{self.root}/displaydoccontent.cgi/{label}?format=zip"
+
     def address(self, path: str) -> str:
         """Return a path of this site as a URL."""
         return f"{self.base.removesuffix(self.root)}{path}"

@@ -24,7 +24,7 @@ _LAST = 2**63 - 1
 _FILE = "SELECT path, size, sha256, sha512, modified, media_type FROM archive_file"
 
 _MOST_COUNTED: Final = 1000
-"""Files of one item that are counted for a list of items."""
+"""Files of one item that are counted for a page or for a list of items."""
 
 
 class SqlItems:
@@ -108,19 +108,19 @@ class SqlItems:
         )
         return [File(*row) for row in rows]
 
-    def file_totals(self, items: Sequence[int]) -> dict[int, FileTotal]:
+    def file_totals(self, items: Sequence[int], most: int = _MOST_COUNTED) -> dict[int, FileTotal]:
         """Return number and size of the files of items that have any."""
         if not items:
             return {}
         counts = " UNION ALL ".join(
             f"SELECT CAST(${place} AS BIGINT), count(*), sum(size) FROM "  # noqa: S608  # numbers
             f"(SELECT size FROM archive_file WHERE item = ${place} ORDER BY path "
-            f"LIMIT {_MOST_COUNTED + 1}) AS t{place}"
+            f"LIMIT {most + 1:d}) AS t{place}"
             for place in range(1, len(items) + 1)
         )
         rows = self._read(counts, *items)
         return {
-            int(item): FileTotal(min(count, _MOST_COUNTED), int(size), count > _MOST_COUNTED)
+            int(item): FileTotal(min(count, most), int(size), count > most)
             for item, count, size in rows
             if count
         }

@@ -7,7 +7,7 @@ from typing import Final
 
 from ibi.archive.archive import Archive, ItemWithMetadata
 from ibi.archive.collections import Collections
-from ibi.archive.ports.catalogue import HistoryChoice, StoredItem
+from ibi.archive.ports.catalogue import FileTotal, HistoryChoice, StoredItem
 from ibi.archive.ports.maintenance import CopyRecord, HolderRecord
 from ibi.archive.rules.calendar import day_of, last_months
 from ibi.archive.web.item.preview import Preview
@@ -49,6 +49,8 @@ class ItemContext:
 
     files: tuple[File, ...] = ()
     """The first files, one more than the page shows if there are more."""
+    total: FileTotal | None = None
+    """Number and size of the files that can be downloaded together; None if there are none."""
     target: File | None = None
     editions: Editions = NO_EDITIONS
     collections: tuple[tuple[Forms, str], ...] = ()
@@ -85,6 +87,7 @@ class ItemContexts:
         copy = self._copy(item)
         return ItemContext(
             files=self._files(look.held),
+            total=self._total(look.held),
             target=self._items.file(look.held.id, item.target) if item.target else None,
             editions=self._related.editions(look),
             collections=self._collections_of(item),
@@ -100,6 +103,11 @@ class ItemContexts:
         if not held.item.list_public:
             return ()
         return tuple(self._items.files(held.id, "", FIRST_FILES + 1))
+
+    def _total(self, held: StoredItem) -> FileTotal | None:
+        if not held.item.list_public or held.item.runs_at:
+            return None
+        return self._items.file_totals([held.id]).get(held.id)
 
     def _collections_of(self, item: Item) -> tuple[tuple[Forms, str], ...]:
         found = self._collections.found_among(item.collections)
