@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from itertools import count
 from typing import Any, Final
 
@@ -44,6 +45,23 @@ def test_both_archives_show_each_other(archives: list[ArchiveServer]) -> None:
     assert origin in ours
     assert '<span class="state good">Original</span> <span class="facts">last seen well' in ours
     assert ours.count("<li>") == 2
+
+
+def test_the_api_names_the_same_archives(archives: list[ArchiveServer]) -> None:
+    there, here = archives
+    item = there.deposit({"a.txt": b"another file"})
+    assert "holders" not in there.item(item["rep"])
+    assert here.ibi("copy", item["rep"], "--from", there.address).returncode == 0
+    [copy] = wait_for(lambda: there.item(item["rep"]).get("holders", []), bool)
+    [origin] = here.item(item["rep"])["holders"]
+    named = {"name": "Arquivo de prova"}
+    for found, archive, state in ((copy, here, "Copy"), (origin, there, "Original")):
+        seen = datetime.fromisoformat(found.pop("seen"))
+        assert abs(datetime.now(UTC) - seen) < timedelta(days=1)
+        assert found == {"address": archive.address, "state": state, **named}
+    shown = there.ibi("show", item["ibip"]).stdout
+    assert f"Copy at {here.address}, last seen well" in shown
+    assert "holders" not in there.api("GET", "items?q=title").body.decode()
 
 
 def test_items_with_limited_readers_name_no_holder(archives: list[ArchiveServer]) -> None:

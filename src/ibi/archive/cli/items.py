@@ -53,20 +53,25 @@ def _lines(name: str, value: Any) -> Iterator[tuple[str, str]]:  # noqa: ANN401 
         case "tombstone", dict():
             for inner, fact in value.items():
                 yield from _lines("deleted by" if inner == "who" else inner, fact)
+        case "holders", list():
+            yield from map(_holder, value)
         case _, dict():
             yield name, _labels(value)
         case _, list():
             for each in value:
                 yield from _lines(name, each)
-        case _, bool():
-            yield name, "yes" if value else "no"
         case _:
-            yield name, str(value)
+            yield name, ("no", "yes")[value] if isinstance(value, bool) else str(value)
 
 
 def _elements(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for name, text in elements(record_from(record)):
         yield name, f"{text.value} ({text.language})" if text.language else text.value
+
+
+def _holder(holder: Mapping[str, str]) -> tuple[str, str]:
+    seen = f", last seen well {holder['seen']}" if "seen" in holder else ""
+    return "held by", f"{holder['state']} at {holder['address']}{seen}"
 
 
 def _labels(labels: Mapping[str, str]) -> str:

@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ibi.archive.archive import Archive, ItemWithMetadata
+from ibi.archive.copies.known_holders import KnownHolders
 from ibi.archive.holder_check import HolderCheck
 from ibi.archive.item_list import ItemPage, list_items
 from ibi.archive.rules.amendment import Amendment, new_names, new_relations
@@ -70,6 +71,7 @@ class ItemsApi:
         self._archive = archive
         self._urls = urls
         self._holders = holders
+        self._known_holders = KnownHolders(archive)
 
     async def list(self, request: AuthorizedRequest) -> Response:
         """List items in the order of their numbers, or in the reverse order.
@@ -130,7 +132,17 @@ class ItemsApi:
         return answers.item_answer(look, self._urls.persistent, self._urls.of(look.item))
 
     async def _shown(self, look: ItemWithMetadata) -> Response:
-        return json_answer(await asyncio.to_thread(self._answer, look))
+        return json_answer(await asyncio.to_thread(self._whole_answer, look))
+
+    def _whole_answer(self, look: ItemWithMetadata) -> messages.ItemAnswer:
+        """Return an item with the archives that hold it, which a list leaves out."""
+        item = look.item
+        answer = self._answer(look)
+        if item.state is State.DELETED:
+            return answer
+        found = self._known_holders.of(item, self._known_holders.copy(item))
+        holders = [answers.holder_answer(each, item) for each in found]
+        return msgspec.structs.replace(answer, holders=holders)
 
     async def show(self, request: AuthorizedRequest) -> Response:
         """Show an item with its metadata."""

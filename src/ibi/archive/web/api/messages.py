@@ -36,6 +36,18 @@ class TombstoneAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
     replaced_by: Labels | None = None
 
 
+class HolderAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Another archive that holds an item."""
+
+    address: str
+    state: str
+    """Original or Copy, of the item there."""
+    name: str = ""
+    """The name by which it calls itself; empty if it does not say."""
+    seen: str = ""
+    """When it was last seen to hold the same files; empty if never, or if it lost the item."""
+
+
 class ItemAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
     """An item."""
 
@@ -61,6 +73,8 @@ class ItemAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
     """The software that runs it, if that is not the software of the archive."""
     origin: str = ""
     """Of a Copy: the address of the archive from which it was copied."""
+    holders: list[HolderAnswer] = []
+    """In the answer about one item: other archives that hold it, of a Copy the Original first."""
     transfer: str = ""
     """The current transfer of the item, if there is one."""
     custody: list[str] = []

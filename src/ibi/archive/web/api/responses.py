@@ -7,10 +7,12 @@ from collections.abc import Callable
 from ibi.archive.archive import ItemWithMetadata
 from ibi.archive.ports.catalogue import Deposit, Reservation
 from ibi.archive.ports.file_store import Staged
+from ibi.archive.ports.maintenance import HolderRecord
 from ibi.archive.rules.announcement import Link
 from ibi.archive.web.api.messages import (
     DepositAnswer,
     FileAnswer,
+    HolderAnswer,
     ItemAnswer,
     Labels,
     LinkAnswer,
@@ -21,7 +23,7 @@ from ibi.archive.web.api.messages import (
 from ibi.identifier.instant import Instant
 from ibi.metadata.json_record import record_as_dict
 from ibi.model.clock import SECOND
-from ibi.model.item import File, Item
+from ibi.model.item import File, Item, State
 from ibi.model.label_pair import Forms
 
 
@@ -94,6 +96,14 @@ def item_answer(
         ),
         files=[file_answer(file) for file in files or ()],
     )
+
+
+def holder_answer(holder: HolderRecord, item: Item) -> HolderAnswer:
+    """Return another archive that holds an item as a message."""
+    is_origin = item.state is State.COPY and holder.address == item.origin
+    state = State.ORIGINAL if is_origin else State.COPY
+    seen = moment(holder.seen) if holder.seen else ""
+    return HolderAnswer(holder.address, str(state), holder.name, seen)
 
 
 def deposit_answer(deposit: Deposit, staged: list[Staged], stored: int = 0) -> DepositAnswer:

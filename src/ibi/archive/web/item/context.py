@@ -7,8 +7,9 @@ from typing import Final
 
 from ibi.archive.archive import Archive, ItemWithMetadata
 from ibi.archive.collections import Collections
+from ibi.archive.copies.known_holders import KnownHolders
 from ibi.archive.ports.catalogue import FileTotal, HistoryChoice, StoredItem
-from ibi.archive.ports.maintenance import CopyRecord, HolderRecord
+from ibi.archive.ports.maintenance import HolderRecord
 from ibi.archive.rules.calendar import day_of, last_months
 from ibi.archive.web.item.preview import Preview
 from ibi.archive.web.item.related import RelatedItems, title_of
@@ -21,8 +22,6 @@ from ibi.model.label_pair import Forms
 MONTHS: Final = 12
 """Months of the plot of accesses, with the present one."""
 _DAY: Final = 86_400 * SECOND
-MOST_HOLDERS: Final = 20
-"""Other archives on the page of an item: those that were seen last."""
 MOST_ACTS: Final = 20
 """Acts on the page of an item: the newest."""
 
@@ -76,6 +75,7 @@ class ItemContexts:
         self._catalogue = archive.catalogue
         self._items = archive.catalogue.items
         self._collections = Collections(archive)
+        self._holders = KnownHolders(archive)
         self._related = RelatedItems(archive.catalogue.items)
         self._clock = archive.clock
 
@@ -84,7 +84,7 @@ class ItemContexts:
         item = look.item
         if item.state is State.DELETED:
             return ItemContext()
-        copy = self._copy(item)
+        copy = self._holders.copy(item)
         return ItemContext(
             files=self._files(look.held),
             total=self._total(look.held),
@@ -94,7 +94,7 @@ class ItemContexts:
             acts=self._acts(item),
             checked=copy.checked,
             missing=copy.missing,
-            holders=self._holders(item, copy),
+            holders=self._holders.of(item, copy),
             pictured=self._catalogue.pictures.made(look.held.id),
             usage=self._usage(look.held.id),
         )
@@ -124,22 +124,3 @@ class ItemContexts:
         months = last_months(today, MONTHS)
         found = self._catalogue.statistics.usage(f"{months[0]}-01", today.isoformat(), item)
         return item_usage(months, found) if found else None
-
-    def _copy(self, item: Item) -> CopyRecord:
-        """Return the record of a Copy; one without times for all other items."""
-        label = item.forms.label.canonical
-        record = self._catalogue.copies.get(label) if item.state is State.COPY else None
-        return record or CopyRecord(label=label, checked=0)
-
-    def _holders(self, item: Item, copy: CopyRecord) -> tuple[HolderRecord, ...]:
-        """Return other archives that hold an item; that of a Copy's Original first."""
-        found = self._catalogue.holders.of(copy.label, MOST_HOLDERS + 1)
-        if item.state is not State.COPY or not item.origin:
-            return tuple(found[:MOST_HOLDERS])
-        source = next((each for each in found if each.address == item.origin), None)
-        seen = 0 if copy.missing else copy.checked
-        origin = HolderRecord(
-            label=copy.label, address=item.origin, name=source.name if source else "", seen=seen
-        )
-        others = [each for each in found if each.address != item.origin]
-        return (origin, *others[: MOST_HOLDERS - 1])
