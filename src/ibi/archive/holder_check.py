@@ -16,9 +16,11 @@ from ibi.errors import (
     HeldElsewhereError,
     LabelError,
     NotHeldError,
+    Sentence,
     StateError,
     TooManyRequestsError,
 )
+from ibi.errors.sentence import series
 from ibi.identifier.instant import Instant
 from ibi.identifier.label import Label, did_you_mean, parse
 from ibi.identifier.language import Language
@@ -82,9 +84,11 @@ class HolderCheck:
                     label.spelling, holder.service, holder.address, holder.state
                 )
         if finding.doubts:
-            msg = (
-                f"It is not certain that no other archive has {label} ({'; '.join(finding.doubts)}"
-                "): try again later, or adopt it unasked, with --offline."
+            msg = Sentence(
+                "It is not certain that no other archive has %(label)s (%(doubts)s): try again "
+                "later, or adopt it unasked, with --offline.",
+                label=label,
+                doubts=series(finding.doubts),
             )
             raise StateError(msg)
         return finding.asked
@@ -100,19 +104,25 @@ class HolderCheck:
 
 def unknown_language(label: Label) -> StateError:
     """Return the error that the language of a translated item is not known."""
-    msg = (
-        f"The language of {label} is not known here, so that nothing can be its translation: "
-        "say it with --translated-from."
+    msg = Sentence(
+        "The language of %(label)s is not known here, so that nothing can be its translation: say "
+        "it with --translated-from.",
+        label=label,
     )
     return StateError(msg)
 
 
 def _reason(finding: Finding) -> str:
     if not finding.asked:
-        return "it is not held here, and this archive is linked to no resolver that could know it"
+        return Sentence(
+            "it is not held here, and this archive is linked to no resolver that could know it"
+        )
     if finding.doubts:
-        return f"it is not held here, and where else is not known ({'; '.join(finding.doubts)})"
-    return "it is held neither here nor in any archive that the linked resolvers know"
+        return Sentence(
+            "it is not held here, and where else is not known (%(doubts)s)",
+            doubts=series(finding.doubts),
+        )
+    return Sentence("it is held neither here nor in any archive that the linked resolvers know")
 
 
 def similar_labels(label: Label) -> Iterator[Label]:

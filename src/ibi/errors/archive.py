@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ibi.errors.base import IbiError, RequestError, printable, shown
-from ibi.errors.sentence import Sentence
+from ibi.errors.sentence import Sentence, either
 
 
 class ArchiveError(IbiError):
@@ -118,10 +118,16 @@ class NotHeldError(UnknownError):
 
     def message(self) -> str:
         """Return the message."""
-        sentence = f"There is no item {shown(self.name)}: {self.reason}."
+        hint: str = ""
         if self.suggestions:
-            sentence += f" Did you mean {' or '.join(self.suggestions)}?"
-        return f"{sentence} If the label is right nevertheless, insist with --unchecked."
+            hint = Sentence(" Did you mean %(near)s?", near=either(self.suggestions))
+        return Sentence(
+            "There is no item %(name)s: %(reason)s.%(hint)s If the label is right nevertheless, "
+            "insist with --unchecked.",
+            name=shown(self.name),
+            reason=self.reason,
+            hint=hint,
+        )
 
 
 class StateError(ArchiveError):
@@ -276,8 +282,11 @@ class ArchiveRefusedError(ArchiveError):
         self.status, self.detail = status, detail
         super().__init__(status, detail)
 
-    def __str__(self) -> str:
-        return self.detail or f"The archive refused, with status {self.status}."
+    def message(self) -> str:
+        """Return the message; one that the other archive wrote is in English."""
+        return self.detail or Sentence(
+            "The archive refused, with status %(status)s.", status=self.status
+        )
 
 
 class ArchiveUnreachableError(ArchiveError):
@@ -287,5 +296,10 @@ class ArchiveUnreachableError(ArchiveError):
         self.address, self.reason = address, reason
         super().__init__(address, reason)
 
-    def __str__(self) -> str:
-        return f"The archive at {self.address} does not answer: {self.reason}."
+    def message(self) -> str:
+        """Return the message."""
+        return Sentence(
+            "The archive at %(address)s does not answer: %(reason)s.",
+            address=self.address,
+            reason=self.reason,
+        )

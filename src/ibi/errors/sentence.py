@@ -7,7 +7,7 @@ same values into it. Everywhere else it is a plain text.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Self
 
 
@@ -61,6 +61,14 @@ def either(texts: tuple[str, ...]) -> str:
     if not others:
         return first
     return Sentence("%(first)s or %(others)s", first=first, others=either(tuple(others)))
+
+
+def series(texts: Iterable[str]) -> str:
+    """Return texts one after the other, with semicolons between; empty if there are none."""
+    first, *others = [*texts] or [""]
+    if not others:
+        return first
+    return Sentence("%(first)s; %(others)s", first=first, others=series(others))
 
 
 def _rebuilt(template: str, fields: dict[str, object]) -> Sentence:

@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from ibi.errors import MetadataError, shown
+from ibi.errors import MetadataError, Sentence, shown
 from ibi.identifier.instant import days_in_month, midnight
 
 # YYYY | YYYY-MM | YYYY-MM-DD | YYYY-MM-DDThh:mm[:ss[.s+]](Z|+hh:mm|-hh:mm)
@@ -18,7 +18,7 @@ _DATE: Final = re.compile(
     r"(?:T([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:\.([0-9]{1,9}))?)?(?:Z|([+-])([0-9]{2}):([0-9]{2})))?"
     r")?)?"
 )
-_EXPECTED: Final = (
+_EXPECTED: Final = Sentence(
     "expected a year, a month (2009-02), a day (2009-02-16), a time with its zone "
     "(2009-02-16T17:46:00Z), or two of them with a slash between"
 )
@@ -46,20 +46,40 @@ def read_date(text: str) -> tuple[Moment, ...]:
     first, slash, second = text.partition("/")
     moments = tuple(_moment(text, each) for each in ((first, second) if slash else (first,)))
     if slash and _is_after(*moments):
-        raise MetadataError(f"{shown(text)} is not a date: the interval ends before it begins.")
+        raise MetadataError(
+            Sentence(
+                "%(text)s is not a date: the interval ends before it begins.", text=shown(text)
+            )
+        )
     return moments
 
 
 def _moment(whole: str, text: str) -> Moment:
     match = _DATE.fullmatch(text)
     if match is None:
-        raise MetadataError(f"{shown(whole)} is not a date: {_EXPECTED}.")
+        raise MetadataError(
+            Sentence(
+                "%(whole)s is not a date: %(expected)s.", whole=shown(whole), expected=_EXPECTED
+            )
+        )
     year, month, day = (None if part is None else int(part) for part in match.group(1, 2, 3))
     assert year is not None  # noqa: S101  # the pattern demands it
     if month is not None and not 1 <= month <= 12:  # noqa: PLR2004  # months of a year
-        raise MetadataError(f"{shown(whole)} is not a date: there is no month {month:02}.")
+        raise MetadataError(
+            Sentence(
+                "%(whole)s is not a date: there is no month %(month)s.",
+                whole=shown(whole),
+                month=f"{month:02}",
+            )
+        )
     if month is not None and day is not None and not 1 <= day <= days_in_month(year, month):
-        raise MetadataError(f"{shown(whole)} is not a date: there is no day {text[:10]}.")
+        raise MetadataError(
+            Sentence(
+                "%(whole)s is not a date: there is no day %(text)s.",
+                whole=shown(whole),
+                text=text[:10],
+            )
+        )
     if match[4] is None or month is None or day is None:
         return Moment(text, year, month, day)
     return Moment(text, year, month, day, midnight(year, month, day) + _of_day(whole, match))
@@ -71,7 +91,9 @@ def _of_day(whole: str, match: re.Match[str]) -> int:
         int(part or 0) for part in match.group(4, 5, 6, 9, 10)
     )
     if max(hour, zone_hour) > 23 or max(minute, second, zone_minute) > 59:  # noqa: PLR2004  # a clock's
-        raise MetadataError(f"{shown(whole)} is not a date: no clock shows this time.")
+        raise MetadataError(
+            Sentence("%(whole)s is not a date: no clock shows this time.", whole=shown(whole))
+        )
     zone = (zone_hour * 60 + zone_minute) * (-60 if match[8] == "-" else 60)
     return hour * 3600 + minute * 60 + second - zone
 

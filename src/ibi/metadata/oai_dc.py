@@ -7,7 +7,7 @@ from typing import Any, Final, cast
 
 from lxml import etree
 
-from ibi.errors import LabelError, MetadataError, shown
+from ibi.errors import LabelError, MetadataError, Sentence, shown
 from ibi.identifier.label import parse
 from ibi.identifier.persistent_url import PersistentUrl
 from ibi.metadata.dublin_core import ELEMENTS, elements
@@ -65,7 +65,9 @@ def read(document: bytes) -> MetadataRecord:
     Identifiers that are an IBI are left out: they belong to the item, not to the record.
     """
     if len(document) > LARGEST_DOCUMENT:
-        raise MetadataError(f"The document is larger than {LARGEST_DOCUMENT} bytes.")
+        raise MetadataError(
+            Sentence("The document is larger than %(document)s bytes.", document=LARGEST_DOCUMENT)
+        )
     _refuse_doctype(_decoded(document))
     target = _RecordTarget()
     # The encoding is set here and not taken from the document, so that the parser cannot see a
@@ -82,7 +84,9 @@ def read(document: bytes) -> MetadataRecord:
     try:
         etree.fromstring(document, parser)
     except etree.LxmlError as error:
-        raise MetadataError(f"The document is not well-formed XML: {shown(str(error))}.") from None
+        raise MetadataError(
+            Sentence("The document is not well-formed XML: %(error)s.", error=shown(str(error)))
+        ) from None
     return target.record()
 
 
@@ -90,7 +94,7 @@ def _decoded(document: bytes) -> str:
     try:
         return document.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise MetadataError("The document is not encoded in UTF-8.") from None
+        raise MetadataError(Sentence("The document is not encoded in UTF-8.")) from None
 
 
 def _refuse_doctype(text: str) -> None:
@@ -107,7 +111,7 @@ def _refuse_doctype(text: str) -> None:
         elif text.startswith("<!--", at):
             at = _after(text, "-->", at + len("<!--"))
         elif text.startswith("<!", at):
-            raise MetadataError("The document has a DOCTYPE, which is not read here.")
+            raise MetadataError(Sentence("The document has a DOCTYPE, which is not read here."))
         else:
             return
 
@@ -115,7 +119,9 @@ def _refuse_doctype(text: str) -> None:
 def _after(text: str, end: str, start: int) -> int:
     found = text.find(end, start)
     if found < 0:
-        raise MetadataError("The document is not well-formed XML: it ends before it begins.")
+        raise MetadataError(
+            Sentence("The document is not well-formed XML: it ends before it begins.")
+        )
     return found + len(end)
 
 
@@ -133,14 +139,28 @@ class _RecordTarget:
         self._depth += 1
         if self._depth == 1:
             if tag != _ROOT:
-                raise MetadataError(f"The document begins with {shown(tag)} and not with oai_dc.")
+                raise MetadataError(
+                    Sentence(
+                        "The document begins with %(tag)s and not with oai_dc.", tag=shown(tag)
+                    )
+                )
             self._default_language = attributes.get(_LANG, "")
             return
         name = _NAMES.get(tag)
         if name is None or self._depth > _DEEPEST:
-            raise MetadataError(f"The document has an element {shown(tag)} where oai_dc has none.")
+            raise MetadataError(
+                Sentence(
+                    "The document has an element %(tag)s where oai_dc has none.", tag=shown(tag)
+                )
+            )
         if len(self._values[name]) >= MOST_VALUES:
-            raise MetadataError(f"The element {name} has more than {MOST_VALUES} values.")
+            raise MetadataError(
+                Sentence(
+                    "The element %(name)s has more than %(most)s values.",
+                    name=name,
+                    most=MOST_VALUES,
+                )
+            )
         self._language = attributes.get(_LANG, self._default_language)
         self._text = []
 

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
 
-from ibi.errors import ResolverRequestError
+from ibi.errors import ResolverRequestError, Sentence
 from ibi.identifier.label import Label, parse
 from ibi.identifier.language_preference import LanguagePreference
 from ibi.identifier.persistent_url import PersistentUrl
@@ -39,7 +39,9 @@ class Question:
     def of(cls, wanted: PersistentUrl, preference: LanguagePreference) -> Question:
         """Return the question of a persistent URL; a language in the URL precedes all others."""
         if _CONTROL.search(wanted.path):
-            raise ResolverRequestError("The path has control characters: no file has such a name.")
+            raise ResolverRequestError(
+                Sentence("The path has control characters: no file has such a name.")
+            )
         if wanted.language is not None:
             preference = preference.preferring(wanted.language)
         return cls(

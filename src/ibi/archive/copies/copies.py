@@ -30,6 +30,7 @@ from ibi.errors import (
     DeletedError,
     IbiError,
     InProgressError,
+    Sentence,
     StateError,
     StorageError,
     UnknownError,
@@ -143,7 +144,7 @@ class Copies:
     def _at(self, sources: SourcePool, address: str) -> PeerArchive:
         source = sources.at(address.rstrip("/"))
         if source.address == self._own:
-            msg = f"{address} is this archive itself: name another one."
+            msg = Sentence("%(address)s is this archive itself: name another one.", address=address)
             raise StateError(msg)
         return source
 
@@ -152,10 +153,16 @@ class Copies:
         try:
             return ItemPuller.look(source, label)
         except UnknownError:
-            msg = f"The archive at {source.address} does not have {label}."
+            msg = Sentence(
+                "The archive at %(address)s does not have %(label)s.",
+                address=source.address,
+                label=label,
+            )
             raise StateError(msg) from None
         except DeletedError:
-            msg = f"{label} was deleted at {source.address}."
+            msg = Sentence(
+                "%(label)s was deleted at %(address)s.", label=label, address=source.address
+            )
             raise StateError(msg) from None
 
     def _original(
@@ -193,7 +200,12 @@ class Copies:
         try:
             pulled = self._puller.pull(source, label, looked=looked, report=report)
         except UnknownError as gone:
-            msg = f"{shown(gone.name)} of {label} went from {source.address} meanwhile: try again."
+            msg = Sentence(
+                "%(name)s of %(label)s went from %(address)s meanwhile: try again.",
+                name=shown(gone.name),
+                label=label,
+                address=source.address,
+            )
             raise StateError(msg) from gone
         archive = self._archive
         with archive.changing(), self._puller.sealed(pulled):

@@ -13,7 +13,14 @@ from typing import Final, Self, TypeAlias
 from ibi.archive.archive import Archive
 from ibi.archive.ports.file_store import pieces_of
 from ibi.archive.ports.maintenance import PeerArchive
-from ibi.errors import ArchiveUnreachableError, ChecksumError, StateError, UnknownError, shown
+from ibi.errors import (
+    ArchiveUnreachableError,
+    ChecksumError,
+    Sentence,
+    StateError,
+    UnknownError,
+    shown,
+)
 from ibi.identifier.label import Label
 from ibi.model.item import File, is_same
 
@@ -138,9 +145,13 @@ class FileFetcher:
         if come == file.size:
             return self._verified(found, file, deposit)
         if come < file.size:
-            raise ArchiveUnreachableError(source.address, "the connection broke")
+            raise ArchiveUnreachableError(source.address, Sentence("the connection broke"))
         self._staging.unstage(deposit, file.path)
-        msg = f"{shown(file.path)} is longer at {source.address} than its manifest says."
+        msg = Sentence(
+            "%(path)s is longer at %(address)s than its manifest says.",
+            path=shown(file.path),
+            address=source.address,
+        )
         raise StateError(msg)
 
     def _verified(self, found: File, file: File, deposit: str) -> File:

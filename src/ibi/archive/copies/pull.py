@@ -21,7 +21,7 @@ from ibi.archive.ports.catalogue import Deposit, StoredItem
 from ibi.archive.ports.maintenance import PeerArchive
 from ibi.archive.rules.copies import check_same
 from ibi.archive.rules.foreign_manifest import check_described, read_foreign
-from ibi.errors import DeletedError, InProgressError, StateError, StorageFullError
+from ibi.errors import DeletedError, InProgressError, Sentence, StateError, StorageFullError
 from ibi.identifier.label import Label
 from ibi.model.change import ItemChange
 from ibi.model.clock import SECOND
@@ -122,7 +122,10 @@ class ItemPuller:
         if item.kind == "metadata" and item.describes is not None:
             item, files = _manifest(source, item.describes.label)
         if item.kind != "data":
-            msg = f"{item.forms.label} is the service of another archive: it has no copies."
+            msg = Sentence(
+                "%(label)s is the service of another archive: it has no copies.",
+                label=item.forms.label,
+            )
             raise StateError(msg)
         if item.state is State.DELETED:
             raise DeletedError(str(item.forms.label))
@@ -211,7 +214,9 @@ class ItemPuller:
             is_other = any(not is_same(file, each) for file, each in zip(after, files, strict=True))
             # Another pull may have stored another version meanwhile.
             if is_other or not new.keys() <= paths:
-                msg = f"{item.forms.label} was changed meanwhile: pull it again."
+                msg = Sentence(
+                    "%(label)s was changed meanwhile: pull it again.", label=item.forms.label
+                )
                 raise InProgressError(msg)
             changes.append(
                 ItemChange(

@@ -17,7 +17,7 @@ from ibi.archive.copies.copies import Copies
 from ibi.archive.copies.fetch import OpenSource, SourcePool
 from ibi.archive.ports.maintenance import PeerListing
 from ibi.archive.tasks import TaskProgress, Tasks
-from ibi.errors import IbiError, StateError, StorageError
+from ibi.errors import IbiError, Sentence, StateError, StorageError
 from ibi.identifier.label import parse
 from ibi.model.clock import SECOND
 
@@ -163,7 +163,11 @@ class CopyTasks:
             while place != _END:
                 labels, after = listing.holdings(place)
                 if after == place != "":
-                    raise StateError(f"The list of the archive at {address} has no end.")
+                    raise StateError(
+                        Sentence(
+                            "The list of the archive at %(address)s has no end.", address=address
+                        )
+                    )
                 place = after or _END
                 yield place, labels
 

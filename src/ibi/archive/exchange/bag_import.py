@@ -37,6 +37,7 @@ from ibi.errors import (
     ArchiveRequestError,
     IbiError,
     ReadingError,
+    Sentence,
     StateError,
     StorageError,
     UnknownError,
@@ -75,12 +76,14 @@ def counterpart_of(archive: Archive, incoming: IncomingItem) -> LocalCounterpart
     metadata = None if described is None else _held(archive.catalogue, described)
     if held is None:
         if metadata is not None:
-            msg = f"{metadata.item.forms.label} is here, and describes another item."
+            msg = Sentence(
+                "%(label)s is here, and describes another item.", label=metadata.item.forms.label
+            )
             raise StateError(msg)
         return None
     known = held.item.metadata
     if known != incoming.item.metadata or (known is not None and metadata is None):
-        msg = f"{incoming.label} is described by another item here."
+        msg = Sentence("%(label)s is described by another item here.", label=incoming.label)
         raise StateError(msg)
     return LocalCounterpart(ItemWithMetadata(held, metadata), archive.files(held))
 
@@ -91,10 +94,16 @@ def _held(catalogue: Catalogue, item: Item) -> StoredItem | None:
         found = catalogue.items.find(name.canonical)
         if found is None:
             if catalogue.reservations.find(name.canonical) is not None:
-                msg = f"{name} is reserved in this archive, for an item that comes later."
+                msg = Sentence(
+                    "%(name)s is reserved in this archive, for an item that comes later.", name=name
+                )
                 raise StateError(msg)
         elif found.item.forms != item.forms or found.item.kind != item.kind:
-            msg = f"{name} names another item here, {found.item.forms.label}."
+            msg = Sentence(
+                "%(name)s names another item here, %(label)s.",
+                name=name,
+                label=found.item.forms.label,
+            )
             raise StateError(msg)
         else:
             check_same(found.item, item)
@@ -159,7 +168,11 @@ class BagImporter:
     def open(self, brought: Sequence[Brought], key: str, who: str) -> list[ImportDecision]:
         """Decide about each item, and open a deposit for those to import."""
         if not 1 <= len(brought) <= MOST_ITEMS:
-            msg = f"{len(brought)} items cannot be imported at a time: 1 to {MOST_ITEMS} can."
+            msg = Sentence(
+                "%(count)s items cannot be imported at a time: 1 to %(most)s can.",
+                count=len(brought),
+                most=MOST_ITEMS,
+            )
             raise ArchiveRequestError(msg)
         checked = handover.check_key(key) if key else ""
         self._archive.settle()
@@ -192,7 +205,9 @@ class BagImporter:
 
     def _check_paper(self, paper: Paper, incoming: IncomingItem, key: str) -> None:
         if not key:
-            msg = "Whoever brings a signed hand-over has to name the key that it is signed by."
+            msg = Sentence(
+                "Whoever brings a signed hand-over has to name the key that it is signed by."
+            )
             raise ArchiveRequestError(msg)
         is_signed = handover.is_well_written(paper) and self._verify(
             key, signing_text(paper), paper.item.signature
@@ -297,7 +312,13 @@ class BagImporter:
         wanted = {file.path for file in files}
         for path in new:
             if path not in wanted:
-                raise StateError(f"{shown(path)} came, and is no file of {item.forms.label}.")
+                raise StateError(
+                    Sentence(
+                        "%(path)s came, and is no file of %(label)s.",
+                        path=shown(path),
+                        label=item.forms.label,
+                    )
+                )
         return ItemChange(
             item=item,
             files=tuple(
@@ -347,5 +368,9 @@ def _matching(file: File, found: File | None) -> File:
     """Return the file to store; raise if the staged one differs from the manifest."""
     facts = (file.size, file.sha256, file.sha512)
     if found is None or (found.size, found.sha256, found.sha512) != facts:
-        raise StateError(f"{shown(file.path)} has not come, or is not as its manifest says.")
+        raise StateError(
+            Sentence(
+                "%(path)s has not come, or is not as its manifest says.", path=shown(file.path)
+            )
+        )
     return replace(found, media_type=file.media_type)

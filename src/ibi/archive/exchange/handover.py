@@ -14,7 +14,7 @@ from ibi.archive.ports.maintenance import CopyRecord, TransferRecord
 from ibi.archive.ports.restoration import UNRECONCILED
 from ibi.archive.rules import handover, transfer
 from ibi.archive.rules.handover import HandedItem, HandOver, Paper, paper_of, signing_text
-from ibi.errors import ArchiveRequestError
+from ibi.errors import ArchiveRequestError, Sentence
 from ibi.identifier.instant import Instant
 from ibi.identifier.label import Label
 from ibi.model.change import ItemChange
@@ -50,7 +50,11 @@ class HandoverIssuer:
 
     def _recipient(self, labels: Sequence[str], recipient: str) -> Label:
         if not 1 <= len(labels) <= MOST_ITEMS:
-            msg = f"{len(labels)} items cannot be handed over at a time: 1 to {MOST_ITEMS} can."
+            msg = Sentence(
+                "%(count)s items cannot be handed over at a time: 1 to %(most)s can.",
+                count=len(labels),
+                most=MOST_ITEMS,
+            )
             raise ArchiveRequestError(msg)
         return handover.recipient_of(recipient, self._service)
 

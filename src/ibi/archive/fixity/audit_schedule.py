@@ -17,7 +17,7 @@ from ibi.archive.fixity.repair import Repairer
 from ibi.archive.ports.maintenance import PeerArchive
 from ibi.archive.rules.fixity import read_pace
 from ibi.archive.tasks import TaskProgress, Tasks
-from ibi.errors import ArchiveRequestError, StateError, shown
+from ibi.errors import ArchiveRequestError, Sentence, StateError, shown
 from ibi.identifier.label import Label
 from ibi.model.clock import SECOND
 from ibi.model.task import Task
@@ -90,7 +90,10 @@ class AuditSchedule:
         cancels any. Raises StateError if an audit that another request began is running.
         """
         if request.source and not (request.repair and is_web_address(request.source)):
-            msg = f"{shown(request.source)} is no archive to repair from: expected http://host."
+            msg = Sentence(
+                "%(source)s is no archive to repair from: expected http://host.",
+                source=shown(request.source),
+            )
             raise ArchiveRequestError(msg)
         for label in request.items:
             self._archive.get(label)
@@ -117,6 +120,9 @@ class AuditSchedule:
 
 def _busy(running: Task) -> StateError:
     return StateError(
-        f"The whole archive is being checked already, by task {running.id}: wait for its end, or "
-        f"give it up by 'ibi archive tasks --cancel {running.id}'."
+        Sentence(
+            "The whole archive is being checked already, by task %(id)s: wait for its end, or give "
+            "it up by 'ibi archive tasks --cancel %(id)s'.",
+            id=running.id,
+        )
     )

@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 import urllib3
 
-from ibi.errors import ArchiveRequestError, ArchiveUnreachableError, shown
+from ibi.errors import ArchiveRequestError, ArchiveUnreachableError, Sentence, shown
 from ibi.foundation.http_client.api_client import reason_of
 from ibi.foundation.http_client.guarded_pool import guarded_pool
 from ibi.foundation.http_client.ssrf_guard import OutboundGuard
@@ -41,7 +41,10 @@ class About(msgspec.Struct, frozen=True):
 def ask_about(address: str, guard: OutboundGuard) -> About:
     """Return the description of the archive at an address; ArchiveError if there is none."""
     if not is_web_address(address):
-        msg = f"{shown(address)} is not the address of an archive: expected http://host[:port]."
+        msg = Sentence(
+            "%(address)s is not the address of an archive: expected http://host[:port].",
+            address=shown(address),
+        )
         raise ArchiveRequestError(msg)
     base = address.rstrip("/")
     with closing(guarded_pool(base, guard, 1)) as pool:
@@ -56,7 +59,9 @@ def ask_about(address: str, guard: OutboundGuard) -> About:
     try:
         about = msgspec.json.decode(body, type=About)
     except (msgspec.MsgspecError, UnicodeDecodeError):
-        raise ArchiveUnreachableError(base, "it publishes no key") from None
+        raise ArchiveUnreachableError(base, Sentence("it publishes no key")) from None
     if answer.status != HTTPStatus.OK:
-        raise ArchiveUnreachableError(base, f"it answered {answer.status}")
+        raise ArchiveUnreachableError(
+            base, Sentence("it answered %(status)s", status=answer.status)
+        )
     return about

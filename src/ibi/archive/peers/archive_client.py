@@ -22,6 +22,7 @@ from ibi.errors import (
     ArchiveRefusedError,
     ArchiveRequestError,
     ArchiveUnreachableError,
+    Sentence,
     StateError,
     UnknownError,
     shown,
@@ -88,7 +89,10 @@ class HttpPeerArchive:
     ) -> None:
         """Connect at the first request; a ticket or token gives access to restricted items."""
         if not is_web_address(address):
-            msg = f"{shown(address)} is not the address of an archive: expected http://host[:port]."
+            msg = Sentence(
+                "%(address)s is not the address of an archive: expected http://host[:port].",
+                address=shown(address),
+            )
             raise ArchiveRequestError(msg)
         self.address = address.rstrip("/")
         self._pool = guarded_pool(self.address, guard, CONNECTIONS, tls)
@@ -111,10 +115,14 @@ class HttpPeerArchive:
             for piece in self._pieces(answer):
                 body += piece
                 if len(body) > LARGEST_MANIFEST:
-                    msg = f"The manifest of {label} at {self.address} is too large to be read."
+                    msg = Sentence(
+                        "The manifest of %(label)s at %(address)s is too large to be read.",
+                        label=label,
+                        address=self.address,
+                    )
                     raise StateError(msg)
                 if time.monotonic() > deadline:
-                    raise ArchiveUnreachableError(self.address, "it takes too long")
+                    raise ArchiveUnreachableError(self.address, Sentence("it takes too long"))
             return bytes(body)
 
     def holdings(self, after: str) -> tuple[list[str], str]:
@@ -141,7 +149,10 @@ class HttpPeerArchive:
         return self._refusal(answer, problem)
 
     def _not_ours(self, status: int) -> ArchiveRefusedError:
-        sentence = f"The server at {self.address} offers no manifests: it is not such an archive."
+        sentence = Sentence(
+            "The server at %(address)s offers no manifests: it is not such an archive.",
+            address=self.address,
+        )
         return ArchiveRefusedError(status, sentence)
 
     @contextmanager
@@ -159,12 +170,16 @@ class HttpPeerArchive:
 
     def _skipped(self, answer: urllib3.BaseHTTPResponse, path: str, offset: int, tag: str) -> int:
         """Return how many bytes of the answer to skip; raise if it is not the rest of the file."""
-        changed = f"{shown(path)} is being changed at {self.address}: try again."
+        changed = Sentence(
+            "%(path)s is being changed at %(address)s: try again.",
+            path=shown(path),
+            address=self.address,
+        )
         match answer.status:
             case HTTPStatus.PARTIAL_CONTENT if offset:
                 if answer.headers.get("Content-Range", "").startswith(f"bytes {offset}-"):
                     return 0
-                raise ArchiveUnreachableError(self.address, "its answer makes no sense")
+                raise ArchiveUnreachableError(self.address, Sentence("its answer makes no sense"))
             case HTTPStatus.OK:
                 if offset and tag and answer.headers.get("ETag", "") != tag:
                     raise StateError(changed)
@@ -191,7 +206,7 @@ class HttpPeerArchive:
             raise ArchiveUnreachableError(self.address, reason_of(failure)) from failure
         try:
             if answer.headers.get("Content-Encoding", "identity").lower() != "identity":
-                raise ArchiveUnreachableError(self.address, "its answer makes no sense")
+                raise ArchiveUnreachableError(self.address, Sentence("its answer makes no sense"))
             yield answer
         finally:
             answer.close()  # if it was read to its end, its connection is in the pool already
@@ -219,12 +234,21 @@ class HttpPeerArchive:
     def _refusal(self, answer: urllib3.BaseHTTPResponse, problem: bytes) -> Exception:
         status = answer.status
         if status in _LATER:
-            return ArchiveUnreachableError(self.address, f"it answered {status}")
+            return ArchiveUnreachableError(
+                self.address, Sentence("it answered %(status)s", status=status)
+            )
         if status // 100 == _REDIRECTION:
-            sentence = f"The archive at {self.address} redirects, which is not followed."
+            sentence = Sentence(
+                "The archive at %(address)s redirects, which is not followed.", address=self.address
+            )
             return ArchiveRefusedError(status, sentence)
-        said = detail_of(problem) or f"it answered {status}."
-        return ArchiveRefusedError(status, f"The archive at {self.address} refuses: {said}")
+        said = detail_of(problem) or Sentence("it answered %(status)s.", status=status)
+        return ArchiveRefusedError(
+            status,
+            Sentence(
+                "The archive at %(address)s refuses: %(said)s", address=self.address, said=said
+            ),
+        )
 
     def close(self) -> None:
         """Close the connections."""

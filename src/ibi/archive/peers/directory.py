@@ -15,7 +15,8 @@ from ibi.archive.peers.archive_client import HttpPeerArchive
 from ibi.archive.recovery.concede import Claims
 from ibi.archive.resolver_links.announcer import CatalogueLinks
 from ibi.client.resolver import RemoteResolver
-from ibi.errors import ResolverError, StateError
+from ibi.errors import ResolverError, Sentence, StateError
+from ibi.errors.sentence import series
 from ibi.foundation.http_client.api_client import reason_of
 from ibi.foundation.http_client.ssrf_guard import OutboundGuard
 from ibi.identifier.label import Label
@@ -25,10 +26,10 @@ from ibi.wire.addresses import is_web_address
 _TIMEOUT: Final = urllib3.Timeout(connect=10, read=60)
 _REDIRECTION: Final = 3
 _WORDS: Final[dict[int, str]] = {
-    HTTPStatus.NOT_FOUND: "it knows of none",
-    HTTPStatus.GONE: "it was deleted",
-    HTTPStatus.CONFLICT: "archives contend for it",
-    HTTPStatus.SERVICE_UNAVAILABLE: "not all archives have answered",
+    HTTPStatus.NOT_FOUND: Sentence("it knows of none"),
+    HTTPStatus.GONE: Sentence("it was deleted"),
+    HTTPStatus.CONFLICT: Sentence("archives contend for it"),
+    HTTPStatus.SERVICE_UNAVAILABLE: Sentence("not all archives have answered"),
 }
 
 
@@ -44,15 +45,19 @@ class OriginalFinder:
         """Return the address of the archive of an item's Original; raise StateError if unknown."""
         resolvers = self._resolvers()
         if not resolvers:
-            msg = "This archive is linked to no resolver to ask: name the other archive."
+            msg = Sentence("This archive is linked to no resolver to ask: name the other archive.")
             raise StateError(msg)
         reasons = []
         for resolver in resolvers:
             address, reason = self._ask(resolver, label)
             if address:
                 return address
-            reasons.append(f"{resolver}: {reason}")
-        msg = f"No resolver says where the Original of {label} is ({'; '.join(reasons)})."
+            reasons.append(Sentence("%(address)s: %(reason)s", address=resolver, reason=reason))
+        msg = Sentence(
+            "No resolver says where the Original of %(label)s is (%(reasons)s).",
+            label=label,
+            reasons=series(reasons),
+        )
         raise StateError(msg)
 
     def _ask(self, resolver: str, label: Label) -> tuple[str, str]:
@@ -64,7 +69,9 @@ class OriginalFinder:
             return "", reason_of(failure)
         location = answer.headers.get("Location", "")
         if answer.status // 100 != _REDIRECTION or not is_web_address(location):
-            return "", _WORDS.get(answer.status, f"it answered {answer.status}")
+            return "", _WORDS.get(
+                answer.status, Sentence("it answered %(status)s", status=answer.status)
+            )
         parts = urlsplit(location)
         return f"{parts.scheme.lower()}://{parts.netloc.lower()}", ""
 

@@ -19,7 +19,7 @@ from urllib3.exceptions import HTTPError
 from ibi.archive.ports.holders import Finding, HeldAs, Holder
 from ibi.archive.ports.maintenance import PeerArchive
 from ibi.archive.rules.foreign_manifest import read_foreign
-from ibi.errors import ArchiveError, LabelError, TooManyRequestsError, printable
+from ibi.errors import ArchiveError, LabelError, Sentence, TooManyRequestsError, printable
 from ibi.foundation.http_client.api_client import reason_of
 from ibi.identifier.label import Label, parse
 from ibi.identifier.language import Language
@@ -85,7 +85,7 @@ class LinkedResolvers:
             found, doubt = self._ask(resolver, label)
             holders |= {each.service: each for each in found}
             if doubt:
-                doubts.append(f"{resolver}: {doubt}")
+                doubts.append(Sentence("%(address)s: %(reason)s", address=resolver, reason=doubt))
         return Finding(tuple(holders.values()), resolvers, tuple(doubts))
 
     def _ask(self, resolver: str, label: Label) -> tuple[list[Holder], str]:
@@ -96,12 +96,12 @@ class LinkedResolvers:
                 return [], ""
             answer = self._get(resolver, "explain", label)
             if answer.status != HTTPStatus.OK:
-                return [], f"it answered {answer.status}"
+                return [], Sentence("it answered %(status)s", status=answer.status)
             explained = msgspec.json.decode(answer.data, type=_Explanation)
         except HTTPError as failure:
             return [], reason_of(failure)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            return [], "its answer makes no sense"
+            return [], Sentence("its answer makes no sense")
         asked = explained.steps[0].asked if explained.steps else []
         return list(self._holders(asked)), _doubt(asked)
 
@@ -148,5 +148,7 @@ def _doubt(asked: Sequence[_Asked]) -> str:
     silent = [printable(each.address or each.archive) for each in asked if each.said == "silent"]
     if not silent:
         return ""
-    more = f" and {len(silent) - _MOST_NAMED} more" if len(silent) > _MOST_NAMED else ""
-    return f"{', '.join(silent[:_MOST_NAMED])}{more} did not answer"
+    named, more = ", ".join(silent[:_MOST_NAMED]), len(silent) - _MOST_NAMED
+    if more <= 0:
+        return Sentence("%(names)s did not answer", names=named)
+    return Sentence("%(names)s and %(count)s more did not answer", names=named, count=more)

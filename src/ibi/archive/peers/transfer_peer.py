@@ -10,7 +10,7 @@ import msgspec
 from urllib3.exceptions import HTTPError
 
 from ibi.archive.rules.transfer_messages import Commit, Message, TransferOffer, TransferReply, Undo
-from ibi.errors import ArchiveRefusedError, ArchiveUnreachableError
+from ibi.errors import ArchiveRefusedError, ArchiveUnreachableError, Sentence
 from ibi.foundation.http_client.api_client import JSON, detail_of, reason_of
 from ibi.foundation.http_client.guarded_pool import guarded_pool
 from ibi.foundation.http_client.ssrf_guard import OutboundGuard
@@ -57,15 +57,21 @@ class HttpTransferPeer:
         except HTTPError as failure:
             raise ArchiveUnreachableError(self._address, reason_of(failure)) from failure
         except UnicodeError as failure:
-            raise ArchiveUnreachableError(self._address, "its name cannot be resolved") from failure
+            raise ArchiveUnreachableError(
+                self._address, Sentence("its name cannot be resolved")
+            ) from failure
         if answer.status != HTTPStatus.OK:
-            said = detail_of(data) or f"it answered {answer.status}."
-            sentence = f"The archive at {self._address} refuses: {said}"
+            said = detail_of(data) or Sentence("it answered %(status)s.", status=answer.status)
+            sentence = Sentence(
+                "The archive at %(address)s refuses: %(said)s", address=self._address, said=said
+            )
             raise ArchiveRefusedError(answer.status, sentence)
         try:
             return _DECODE(data)
         except (msgspec.MsgspecError, UnicodeDecodeError):
-            raise ArchiveUnreachableError(self._address, "its answer makes no sense") from None
+            raise ArchiveUnreachableError(
+                self._address, Sentence("its answer makes no sense")
+            ) from None
 
     def close(self) -> None:
         """Close the connection."""

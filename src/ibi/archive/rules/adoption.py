@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 
 import msgspec
 
-from ibi.errors import ArchiveRequestError, LabelError, StateError, shown
+from ibi.errors import ArchiveRequestError, LabelError, Sentence, StateError, shown
 from ibi.identifier.ibip import Ibip
 from ibi.identifier.instant import Instant
 from ibi.identifier.label import Label, parse
@@ -58,7 +58,7 @@ def read_adoption(request: AdoptionRequest) -> Adoption:
     forms = _forms(request.labels)
     metadata = _forms(request.metadata_labels) if request.metadata_labels else None
     if metadata is not None and metadata.names(forms):
-        msg = "An item and its metadata have labels of their own: one is given for both."
+        msg = Sentence("An item and its metadata have labels of their own: one is given for both.")
         raise ArchiveRequestError(msg)
     return Adoption(forms, metadata, request.offline)
 
@@ -67,7 +67,7 @@ def _forms(texts: Sequence[str]) -> Forms:
     labels = [parse(text) for text in texts]
     are_names = [isinstance(label, RepositoryName) for label in labels]
     if not 1 <= len(labels) <= MOST_LABELS or len(set(are_names)) != len(labels):
-        msg = (
+        msg = Sentence(
             "An item has one label, or one of each form: a repository name, and an IBIp or a "
             "legacy label. Others are further names."
         )
@@ -89,14 +89,16 @@ class AdoptablePrefixes:
         """Raise if a label may not be adopted."""
         if not self._keys.intersection(_keys(label)):
             prefix = label.spelling.removesuffix(_suffix(label))
-            msg = (
-                f"{label} may not be adopted: its prefix is neither that of this archive nor "
-                f"among `adopts` in its settings. If the archive of this prefix moves in here, "
-                f"add {shown(prefix)} there, and restart the archive."
+            msg = Sentence(
+                "%(label)s may not be adopted: its prefix is neither that of this archive nor "
+                "among `adopts` in its settings. If the archive of this prefix moves in here, add "
+                "%(prefix)s there, and restart the archive.",
+                label=label,
+                prefix=shown(prefix),
             )
             raise StateError(msg)
         if label.instant >= now:
-            msg = f"{label} may not be adopted: its instant is not past."
+            msg = Sentence("%(label)s may not be adopted: its instant is not past.", label=label)
             raise StateError(msg)
 
 
@@ -106,9 +108,10 @@ def _key_of_prefix(text: str) -> _Key:
             return _keys(parse(f"{text}/{suffix}", strict=True))[0]
         except LabelError:
             continue
-    msg = (
-        f"{shown(text)} is not the prefix of a label: expected what stands before the year or the "
-        "last slash, such as sid.inpe.br/mtc-m19 or 8JMKD3MGP7W."
+    msg = Sentence(
+        "%(text)s is not the prefix of a label: expected what stands before the year or the last "
+        "slash, such as sid.inpe.br/mtc-m19 or 8JMKD3MGP7W.",
+        text=shown(text),
     )
     raise ArchiveRequestError(msg)
 

@@ -14,7 +14,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
-from ibi.errors import ArchiveRequestError, IbiError, StorageError, shown
+from ibi.errors import ArchiveRequestError, IbiError, Sentence, StorageError, shown
 from ibi.identifier.label import Label, parse
 from ibi.model.archive_record import ArchiveRecord, RegistrationKey
 from ibi.model.clock import SECOND
@@ -215,8 +215,11 @@ def resolver_address(text: str) -> str:
 
 def _no_resolver(text: str) -> ArchiveRequestError:
     return ArchiveRequestError(
-        f"{shown(text)} is not the address of a resolver: expected http:// or https://, a host "
-        "and perhaps a port, such as http://urlib.net, and nothing else."
+        Sentence(
+            "%(text)s is not the address of a resolver: expected http:// or https://, a host and "
+            "perhaps a port, such as http://urlib.net, and nothing else.",
+            text=shown(text),
+        )
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ibi.archive.rules.transfer import check_droppable as check_not_transferred
-from ibi.errors import DeletedError, StateError
+from ibi.errors import DeletedError, Sentence, StateError
 from ibi.identifier.label import Label
 from ibi.model.item import File, Item, State
 
@@ -43,15 +43,17 @@ def check_copyable(before: Item | None) -> None:
         return
     label = before.forms.label
     if before.kind == "service":
-        msg = f"{label} is the service of this archive: it has no copies."
+        msg = Sentence("%(label)s is the service of this archive: it has no copies.", label=label)
         raise StateError(msg)
     if before.state is State.ORIGINAL:
-        msg = f"{label} is the Original in this archive: it is not copied over."
+        msg = Sentence(
+            "%(label)s is the Original in this archive: it is not copied over.", label=label
+        )
         raise StateError(msg)
     if before.state is State.DELETED:
         raise DeletedError(str(label))
     if before.transfer is not None:
-        msg = f"{label} is being transferred: it is not copied meanwhile."
+        msg = Sentence("%(label)s is being transferred: it is not copied meanwhile.", label=label)
         raise StateError(msg)
 
 
@@ -62,16 +64,29 @@ def check_same(before: Item, item: Item) -> None:
     """
     here, label = before.forms.label, item.forms.label
     if here != label:
-        msg = f"{label} names another item here, {here}."
+        msg = Sentence("%(label)s names another item here, %(here)s.", label=label, here=here)
         raise StateError(msg)
     if here.spelling != label.spelling:
-        msg = f"{label} is spelled otherwise here, {here}: it keeps its spelling."
+        msg = Sentence(
+            "%(label)s is spelled otherwise here, %(here)s: it keeps its spelling.",
+            label=label,
+            here=here,
+        )
         raise StateError(msg)
     if before.kind != item.kind:
-        msg = f"{label} is {before.kind} here, and not {item.kind}."
+        msg = Sentence(
+            "%(label)s is %(kind)s here, and not %(other)s.",
+            label=label,
+            kind=before.kind,
+            other=item.kind,
+        )
         raise StateError(msg)
     if before.describes and item.describes and not before.describes.names(item.describes):
-        msg = f"{label} describes another item here, {before.describes.label}."
+        msg = Sentence(
+            "%(label)s describes another item here, %(other)s.",
+            label=label,
+            other=before.describes.label,
+        )
         raise StateError(msg)
 
 
@@ -79,9 +94,12 @@ def check_asked(known: Item | None, before: Item | None, asked: Label, address: 
     """Raise if the answer of an archive would change a local item that was not asked for."""
     if before is None or (known is not None and known.forms.label == before.forms.label):
         return
-    msg = (
-        f"{address} says that {asked} is {before.forms.label}, which is here without that name: "
-        "copy it by its own label."
+    msg = Sentence(
+        "%(address)s says that %(asked)s is %(label)s, which is here without that name: copy it by "
+        "its own label.",
+        address=address,
+        asked=asked,
+        label=before.forms.label,
     )
     raise StateError(msg)
 
@@ -89,9 +107,11 @@ def check_asked(known: Item | None, before: Item | None, asked: Label, address: 
 def check_offered(item: Item, address: str) -> None:
     """Raise if the other archive has only a Copy and was not named as the source."""
     if item.state is not State.ORIGINAL:
-        msg = (
-            f"{address} has {item.forms.label} only as a Copy: "
-            "name that archive if its Copy will do, or the one that has the Original."
+        msg = Sentence(
+            "%(address)s has %(label)s only as a Copy: name that archive if its Copy will do, or "
+            "the one that has the Original.",
+            address=address,
+            label=item.forms.label,
         )
         raise StateError(msg)
 
@@ -101,6 +121,9 @@ def check_droppable(item: Item, label: Label) -> None:
     if item.state is State.DELETED:
         raise DeletedError(str(label))
     if item.state is not State.COPY:
-        msg = f"{label} is the Original: only a Copy is let go of, and this is deleted if at all."
+        msg = Sentence(
+            "%(label)s is the Original: only a Copy is let go of, and this is deleted if at all.",
+            label=label,
+        )
         raise StateError(msg)
     check_not_transferred(item)

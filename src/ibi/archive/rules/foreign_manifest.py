@@ -15,7 +15,7 @@ from ibi.archive.rules.access import networks
 from ibi.archive.rules.collections.membership import check_number
 from ibi.archive.rules.file_path import FilePaths, check_path
 from ibi.archive.rules.manifest import document, read_manifest
-from ibi.errors import IbiError, StateError, StorageError, shown
+from ibi.errors import IbiError, Sentence, StateError, StorageError, shown
 from ibi.identifier.label import Label
 from ibi.metadata.json_record import record_as_dict, record_from
 from ibi.model.item import File, Item, State
@@ -35,7 +35,7 @@ def read_foreign(text: bytes, asked: Label, address: str) -> tuple[Item, tuple[F
     try:
         item, files = read_manifest(text)
         if asked not in tuple(item.names):
-            raise StateError(f"it is that of {item.forms.label}")
+            raise StateError(Sentence("it is that of %(label)s", label=item.forms.label))
         _check_item(item)
         _check_files(item, files)
     except StorageError as fault:
@@ -46,22 +46,35 @@ def read_foreign(text: bytes, asked: Label, address: str) -> tuple[Item, tuple[F
 
 
 def _refusal(asked: Label, address: str, reason: str) -> StateError:
-    return StateError(f"The manifest of {asked} at {address} cannot be used: {reason}.")
+    return StateError(
+        Sentence(
+            "The manifest of %(asked)s at %(address)s cannot be used: %(reason)s.",
+            asked=asked,
+            address=address,
+            reason=reason,
+        )
+    )
 
 
 def check_described(item: Item, metadata: Item, address: str) -> None:
     """Raise unless the metadata item describes the item."""
     if metadata.kind != "metadata" or metadata.describes is None:
-        raise _refusal(metadata.forms.label, address, "it is not that of metadata")
+        raise _refusal(metadata.forms.label, address, Sentence("it is not that of metadata"))
     if not metadata.describes.names(item.forms):
-        raise _refusal(metadata.forms.label, address, f"it does not describe {item.forms.label}")
+        raise _refusal(
+            metadata.forms.label,
+            address,
+            Sentence("it does not describe %(label)s", label=item.forms.label),
+        )
 
 
 def _check_item(item: Item) -> None:
     if item.runs_at and not is_web_address(item.runs_at):
-        raise StateError(f"{shown(item.runs_at)} is not the address of a web service")
+        raise StateError(
+            Sentence("%(address)s is not the address of a web service", address=shown(item.runs_at))
+        )
     if not (0 <= item.created < _MOST and 0 <= item.updated < _MOST):
-        raise StateError("its times are none")
+        raise StateError(Sentence("its times are none"))
     if item.target:
         check_path(item.target)
     networks(item.readers)
@@ -70,17 +83,17 @@ def _check_item(item: Item) -> None:
         record_from(record_as_dict(item.record))
     _check_state(item)
     if len(document(item)) > _LARGEST_ITEM:
-        raise StateError("it says more of the item than anybody would read")
+        raise StateError(Sentence("it says more of the item than anybody would read"))
 
 
 def _check_state(item: Item) -> None:
     is_there = item.state is not State.DELETED
     if (item.kind == "metadata") != (item.describes is not None):
-        raise StateError("only metadata describe something, and all of them do")
+        raise StateError(Sentence("only metadata describe something, and all of them do"))
     if is_there and item.kind == "metadata" and item.record is None:
-        raise StateError("it says nothing of what it describes")
+        raise StateError(Sentence("it says nothing of what it describes"))
     if is_there and item.tombstone is not None:
-        raise StateError("it has a tombstone, and was not deleted")
+        raise StateError(Sentence("it has a tombstone, and was not deleted"))
 
 
 def _check_files(item: Item, files: Sequence[File]) -> None:
@@ -88,19 +101,34 @@ def _check_files(item: Item, files: Sequence[File]) -> None:
     seen = set()
     for file in files:
         if check_path(file.path) != file.path or file.path in seen:
-            raise StateError(f"{shown(file.path)} is not written as it should be, or stands twice")
+            raise StateError(
+                Sentence(
+                    "%(path)s is not written as it should be, or stands twice",
+                    path=shown(file.path),
+                )
+            )
         clash = paths.clash(file.path)
         if clash is not None:
-            raise StateError(f"{shown(file.path)} and {shown(clash)} cannot lie side by side")
+            raise StateError(
+                Sentence(
+                    "%(path)s and %(clash)s cannot lie side by side",
+                    path=shown(file.path),
+                    clash=shown(clash),
+                )
+            )
         paths.add(file.path)
         seen.add(file.path)
         if file.size < 0 or not (_SHA256.fullmatch(file.sha256) and _SHA512.fullmatch(file.sha512)):
-            raise StateError(f"size and checksums of {shown(file.path)} are none")
+            raise StateError(
+                Sentence("size and checksums of %(path)s are none", path=shown(file.path))
+            )
         if _MEDIA_TYPE.fullmatch(file.media_type) is None:
-            raise StateError(f"the media type of {shown(file.path)} is none")
+            raise StateError(Sentence("the media type of %(path)s is none", path=shown(file.path)))
     if sum(file.size for file in files) >= _MOST:
-        raise StateError("its files are larger than any disk")
+        raise StateError(Sentence("its files are larger than any disk"))
     if files and (item.kind != "data" or item.runs_at or item.state is State.DELETED):
-        raise StateError("it has files, and should have none")
+        raise StateError(Sentence("it has files, and should have none"))
     if item.kind == "data" and item.target and item.target not in seen:
-        raise StateError("it does not say which files the item has; perhaps they are not public")
+        raise StateError(
+            Sentence("it does not say which files the item has; perhaps they are not public")
+        )

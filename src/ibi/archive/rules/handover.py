@@ -19,7 +19,7 @@ from typing import Final
 import msgspec
 
 from ibi.archive.rules.transfer import check_receivable, check_transferable
-from ibi.errors import ArchiveRequestError, StateError, shown
+from ibi.errors import ArchiveRequestError, Sentence, StateError, shown
 from ibi.identifier.label import Label, parse
 from ibi.model.item import Item, State
 from ibi.model.label_pair import Forms
@@ -118,7 +118,10 @@ def recipient_of(text: str, giver: Forms) -> Label:
     """Parse the label of the recipient; raise ArchiveRequestError if it is the giver."""
     recipient = parse(text)
     if recipient in tuple(giver):
-        msg = f"{recipient} is this archive: it cannot hand anything over to itself."
+        msg = Sentence(
+            "%(recipient)s is this archive: it cannot hand anything over to itself.",
+            recipient=recipient,
+        )
         raise ArchiveRequestError(msg)
     return recipient
 
@@ -128,7 +131,9 @@ def check_givable(item: Item, *, given: bool) -> None:
     if not given:
         check_transferable(item)
     elif item.state is not State.COPY or item.transfer is not None:
-        msg = f"{item.forms.label} was handed over, and is not as it was then."
+        msg = Sentence(
+            "%(label)s was handed over, and is not as it was then.", label=item.forms.label
+        )
         raise StateError(msg)
 
 
@@ -141,7 +146,10 @@ def check_key(text: str) -> str:
     """Return the canonical spelling of a public key, or raise ArchiveRequestError."""
     key = text.strip().lower()
     if _KEY.fullmatch(key) is None:
-        msg = f"{shown(text)} is not a key: expected 64 hexadecimal digits ('ibi archive key')."
+        msg = Sentence(
+            "%(text)s is not a key: expected 64 hexadecimal digits ('ibi archive key').",
+            text=shown(text),
+        )
         raise ArchiveRequestError(msg)
     return key
 
@@ -152,19 +160,27 @@ def check_paper(paper: Paper, item: Item, digest: str, service: Forms, is_signed
     facts = paper.item
     fault = ""
     if not is_signed:
-        fault = "its signature is not by the key that you named"
+        fault = Sentence("its signature is not by the key that you named")
     elif _DIGEST.fullmatch(facts.digest) is None or not is_web_address(paper.address):
-        fault = "it is not written as it should be"
+        fault = Sentence("it is not written as it should be")
     elif parse(paper.recipient) not in tuple(service):
-        fault = f"it is for {shown(paper.recipient)}, which is not this archive"
+        fault = Sentence(
+            "it is for %(recipient)s, which is not this archive", recipient=shown(paper.recipient)
+        )
     elif facts.label != label.spelling:
-        fault = f"it is for {shown(facts.label)}"
+        fault = Sentence("it is for %(label)s", label=shown(facts.label))
     elif facts.metadata != (item.metadata.label.spelling if item.metadata else ""):
-        fault = "it is for an item that is described otherwise"
+        fault = Sentence("it is for an item that is described otherwise")
     elif facts.digest != digest:
-        fault = "what came is not what was handed over"
+        fault = Sentence("what came is not what was handed over")
     if fault:
-        raise StateError(f"The hand-over of {label} cannot be accepted: {fault}.")
+        raise StateError(
+            Sentence(
+                "The hand-over of %(label)s cannot be accepted: %(fault)s.",
+                label=label,
+                fault=fault,
+            )
+        )
 
 
 def is_well_written(paper: Paper) -> bool:

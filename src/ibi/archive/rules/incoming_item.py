@@ -11,7 +11,7 @@ from typing import Final
 
 from ibi.archive.rules.foreign_manifest import check_described, read_foreign
 from ibi.archive.rules.transfer import digest
-from ibi.errors import ArchiveRequestError, DeletedError
+from ibi.errors import ArchiveRequestError, DeletedError, Sentence
 from ibi.identifier.label import Label, parse
 from ibi.model.item import File, Item, State, is_same
 
@@ -61,7 +61,11 @@ def read_incoming(place: str, item: bytes, metadata: bytes | None) -> IncomingIt
     found, files = read_foreign(item, label, _PLACE)
     _check_place(found, label)
     if found.kind != "data":
-        msg = f"{label} comes only with the item that it belongs to: its kind is {found.kind}."
+        msg = Sentence(
+            "%(label)s comes only with the item that it belongs to: its kind is %(kind)s.",
+            label=label,
+            kind=found.kind,
+        )
         raise ArchiveRequestError(msg)
     if found.state is State.DELETED:
         raise DeletedError(label.spelling)
@@ -71,7 +75,9 @@ def read_incoming(place: str, item: bytes, metadata: bytes | None) -> IncomingIt
 def _described(item: Item, text: bytes | None) -> Item | None:
     if item.metadata is None or text is None:
         if item.metadata is not None or text is not None:
-            msg = f"{item.forms.label} and what describes it have to come together."
+            msg = Sentence(
+                "%(label)s and what describes it have to come together.", label=item.forms.label
+            )
             raise ArchiveRequestError(msg)
         return None
     metadata, _ = read_foreign(text, item.metadata.label, _PLACE)
@@ -84,7 +90,9 @@ def _described(item: Item, text: bytes | None) -> Item | None:
 
 def _check_place(item: Item, label: Label) -> None:
     if item.forms.label.spelling != label.spelling:
-        msg = f"At {label} lies the manifest of {item.forms.label}."
+        msg = Sentence(
+            "At %(label)s lies the manifest of %(other)s.", label=label, other=item.forms.label
+        )
         raise ArchiveRequestError(msg)
 
 

@@ -16,7 +16,7 @@ from typing import Literal, TypeAlias
 from ibi.archive.ports.maintenance import TransferRecord
 from ibi.archive.rules.manifest import manifest
 from ibi.archive.rules.transfer_messages import Commit, Message, TransferOffer, TransferReply, Undo
-from ibi.errors import DeletedError, StateError, UnreconciledError
+from ibi.errors import DeletedError, Sentence, StateError, UnreconciledError
 from ibi.model.item import File, Item, State, Transfer
 
 Step: TypeAlias = Literal["wait", "hand over", "finish", "take back"]
@@ -53,23 +53,30 @@ def check_transferable(item: Item) -> None:
     """Raise if an item cannot be offered to another archive."""
     label = item.forms.label
     if item.kind == "service":
-        msg = "The archive service's own item is never transferred."
+        msg = Sentence("The archive service's own item is never transferred.")
         raise StateError(msg)
     if item.kind == "metadata":
-        msg = f"{label} describes another item, and is transferred with it."
+        msg = Sentence("%(label)s describes another item, and is transferred with it.", label=label)
         raise StateError(msg)
     if item.state is State.DELETED:
         raise DeletedError(str(label))
     if item.transfer is not None:
-        msg = f"{label} is being transferred {_direction(item.transfer)} already."
+        msg = Sentence(
+            "%(label)s is being transferred %(direction)s already.",
+            label=label,
+            direction=_direction(item.transfer),
+        )
         raise StateError(msg)
     if item.state is State.COPY:
-        msg = f"{label} is a Copy here: its Original is transferred where it is."
+        msg = Sentence(
+            "%(label)s is a Copy here: its Original is transferred where it is.", label=label
+        )
         raise StateError(msg)
     if not item.transferable:
-        msg = (
-            f"{label} is marked as not transferable: its Original stays in this archive. "
-            f"Lift the mark first: ibi archive describe {label} --transferable"
+        msg = Sentence(
+            "%(label)s is marked as not transferable: its Original stays in this archive. Lift the "
+            "mark first: ibi archive describe %(label)s --transferable",
+            label=label,
         )
         raise StateError(msg)
 
@@ -132,7 +139,7 @@ def handed(item: Item, id_: str, receipt: str, now: int) -> Item:
     """Return the item as handed over: a Copy that waits for the receiver to accept."""
     transfer = _known(item, id_)
     if transfer.phase != "offered":
-        msg = f"{item.forms.label} was handed over already."
+        msg = Sentence("%(label)s was handed over already.", label=item.forms.label)
         raise StateError(msg)
     return replace(
         item,
@@ -151,7 +158,9 @@ def finished(item: Item, id_: str) -> Item:
 def taken_back(item: Item, id_: str) -> Item:
     """Return the item after an undone transfer: the Original, as before."""
     if _known(item, id_).phase == "ready":
-        msg = f"{item.forms.label} comes from elsewhere: there it is taken back."
+        msg = Sentence(
+            "%(label)s comes from elsewhere: there it is taken back.", label=item.forms.label
+        )
         raise StateError(msg)
     return replace(item, state=State.ORIGINAL, origin="", transfer=None)
 
@@ -175,15 +184,23 @@ def check_receivable(item: Item | None, id_: str) -> None:
         return
     label = item.forms.label
     if item.kind != "data":
-        msg = f"{label} is not an item that is transferred here: its kind is {item.kind}."
+        msg = Sentence(
+            "%(label)s is not an item that is transferred here: its kind is %(kind)s.",
+            label=label,
+            kind=item.kind,
+        )
         raise StateError(msg)
     if item.state is State.DELETED:
         raise DeletedError(str(label))
     if item.transfer is not None and item.transfer.id != id_:
-        msg = f"{label} is being transferred {_direction(item.transfer)} already."
+        msg = Sentence(
+            "%(label)s is being transferred %(direction)s already.",
+            label=label,
+            direction=_direction(item.transfer),
+        )
         raise StateError(msg)
     if item.state is State.ORIGINAL:
-        msg = f"{label} is the Original in this archive already."
+        msg = Sentence("%(label)s is the Original in this archive already.", label=label)
         raise StateError(msg)
 
 
@@ -197,7 +214,9 @@ def check_describing(metadata: Item | None, id_: str) -> None:
     if metadata is not None:
         check_receivable(replace(metadata, kind="data"), id_)
         if metadata.kind != "metadata":
-            raise StateError(f"{metadata.forms.label} does not describe anything here.")
+            raise StateError(
+                Sentence("%(label)s does not describe anything here.", label=metadata.forms.label)
+            )
 
 
 def received(  # noqa: PLR0913, PLR0917  # what it is, and the facts of the transfer
@@ -241,7 +260,7 @@ def accepted(item: Item, id_: str) -> Item:
     if id_ in item.custody:
         return item
     if _known(item, id_).phase != "ready":
-        msg = f"{item.forms.label} goes elsewhere: it is accepted there."
+        msg = Sentence("%(label)s goes elsewhere: it is accepted there.", label=item.forms.label)
         raise StateError(msg)
     return replace(
         item, state=State.ORIGINAL, origin="", transfer=None, custody=(*item.custody, id_)
@@ -259,7 +278,7 @@ def released(item: Item, id_: str) -> Item | None:
     """Return the item without its readiness; None if this archive did not have it before."""
     transfer = _known(item, id_)
     if transfer.phase != "ready":
-        msg = f"{item.forms.label} goes elsewhere: here it is taken back."
+        msg = Sentence("%(label)s goes elsewhere: here it is taken back.", label=item.forms.label)
         raise StateError(msg)
     return replace(item, transfer=None) if transfer.was_here else None
 
@@ -274,10 +293,17 @@ def check_droppable(item: Item) -> None:
     it, even after the Original has moved on to a third archive.
     """
     if item.transfer is not None:
-        msg = f"{item.forms.label} is being transferred {_direction(item.transfer)}: undo it first."
+        msg = Sentence(
+            "%(label)s is being transferred %(direction)s: undo it first.",
+            label=item.forms.label,
+            direction=_direction(item.transfer),
+        )
         raise StateError(msg)
     if item.custody:
-        msg = f"The Original of {item.forms.label} was here once: its Copy stays, as a proof of it."
+        msg = Sentence(
+            "The Original of %(label)s was here once: its Copy stays, as a proof of it.",
+            label=item.forms.label,
+        )
         raise StateError(msg)
 
 
@@ -306,10 +332,14 @@ def _transfer(item: Item | None, id_: str) -> Transfer | None:
 def _known(item: Item, id_: str) -> Transfer:
     transfer = _transfer(item, id_)
     if transfer is None:
-        msg = f"{item.forms.label} has no part in the transfer {id_} any more."
+        msg = Sentence(
+            "%(label)s has no part in the transfer %(id)s any more.", label=item.forms.label, id=id_
+        )
         raise StateError(msg)
     return transfer
 
 
 def _direction(transfer: Transfer) -> str:
-    return f"{'from' if transfer.phase == 'ready' else 'to'} {transfer.peer}"
+    if transfer.phase == "ready":
+        return Sentence("from %(peer)s", peer=transfer.peer)
+    return Sentence("to %(peer)s", peer=transfer.peer)

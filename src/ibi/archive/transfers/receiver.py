@@ -24,6 +24,7 @@ from ibi.errors import (
     ArchiveUnreachableError,
     IbiError,
     InProgressError,
+    Sentence,
     StateError,
     StorageError,
     StorageFullError,
@@ -61,7 +62,7 @@ class TransferReceiver:
     def hear(self, message: Message) -> TransferReply:
         """Answer a sender's message, once the effect of the message is durable."""
         if _ID.fullmatch(message.id) is None:
-            msg = f"{shown(message.id)} is not the id of a transfer."
+            msg = Sentence("%(id)s is not the id of a transfer.", id=shown(message.id))
             raise ArchiveRequestError(msg)
         with self._archive.changing():
             self._archive.settle()
@@ -114,13 +115,16 @@ class TransferReceiver:
     def _check(self, wanted: TransferRecord, pair: Pair) -> None:
         ticket = wanted.secret
         if not is_web_address(wanted.peer) or not ticket.isascii() or not ticket.isprintable():
-            msg = "The offer makes no sense: it names no archive to read from."
+            msg = Sentence("The offer makes no sense: it names no archive to read from.")
             raise StateError(msg)
         if len(ticket) > _LONGEST_TICKET:
-            msg = "The offer makes no sense: its ticket is too long."
+            msg = Sentence("The offer makes no sense: its ticket is too long.")
             raise StateError(msg)
         if wanted.peer == self._address:
-            msg = f"{wanted.peer} is this archive itself: nothing is transferred here from there."
+            msg = Sentence(
+                "%(peer)s is this archive itself: nothing is transferred here from there.",
+                peer=wanted.peer,
+            )
             raise StateError(msg)
         transfer.check_receivable(pair.item, wanted.id)
 
@@ -140,7 +144,9 @@ class TransferReceiver:
     def _check_receipt(self, receipt: str) -> None:
         """Raise unless the receipt was issued by this archive: only its own can be answered for."""
         if receipt.rpartition("@")[2] != self._service.label.canonical:
-            msg = "This receipt is not of this archive: another one answers at its address now."
+            msg = Sentence(
+                "This receipt is not of this archive: another one answers at its address now."
+            )
             raise StateError(msg)
 
     def _accept(self, id_: str, pair: Pair) -> None:
@@ -202,7 +208,10 @@ class TransferReceiver:
             self._archive.settle()
             pair = pair_of(self._archive, parse(exchange.label))
             if self._undone(message, pair, f"{who} undid it.", who).state == "accepted":
-                msg = f"It is too late: {exchange.label} is the Original here by this transfer."
+                msg = Sentence(
+                    "It is too late: %(label)s is the Original here by this transfer.",
+                    label=exchange.label,
+                )
                 raise StateError(msg)
 
     def go_on(self, exchange: TransferRecord, report: Report) -> None:
@@ -237,7 +246,9 @@ class TransferReceiver:
         id_, peer = exchange.id, exchange.peer
         main = pulled.items[0][0]
         if main.state is not State.ORIGINAL or main.forms.label.canonical != exchange.label:
-            msg = f"{peer} does not have the Original of {exchange.label}."
+            msg = Sentence(
+                "%(peer)s does not have the Original of %(label)s.", peer=peer, label=exchange.label
+            )
             raise StateError(msg)
         with self._archive.changing(), self._puller.sealed(pulled):
             self._archive.settle()

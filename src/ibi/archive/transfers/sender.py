@@ -20,7 +20,7 @@ from ibi.archive.rules import transfer
 from ibi.archive.rules.transfer_messages import OpenPeer, TransferOffer, TransferReply
 from ibi.archive.transfers import item_pair as pairs
 from ibi.archive.transfers.item_pair import Pair, pair_of
-from ibi.errors import ArchiveRefusedError, ArchiveRequestError, StateError, shown
+from ibi.errors import ArchiveRefusedError, ArchiveRequestError, Sentence, StateError, shown
 from ibi.identifier.label import Label, parse
 from ibi.model.change import Act
 from ibi.model.item import Item, Transfer
@@ -50,7 +50,11 @@ class TransferSender:
     def offer(self, labels: list[str], to: str, token: str, who: str) -> list[TransferRecord]:
         """Begin one transfer for each item; if one item is not transferable, begin none."""
         if not 1 <= len(labels) <= MOST_ITEMS:
-            msg = f"{len(labels)} items cannot be transferred at a time: 1 to {MOST_ITEMS} can."
+            msg = Sentence(
+                "%(count)s items cannot be transferred at a time: 1 to %(most)s can.",
+                count=len(labels),
+                most=MOST_ITEMS,
+            )
             raise ArchiveRequestError(msg)
         self._check_reconciled()
         peer = self._peer(to, token)
@@ -66,10 +70,15 @@ class TransferSender:
     def _peer(self, to: str, token: str) -> str:
         peer = to.lower().rstrip("/")
         if not is_web_address(peer):
-            msg = f"{shown(to)} is not the address of an archive: expected http://host[:port]."
+            msg = Sentence(
+                "%(to)s is not the address of an archive: expected http://host[:port].",
+                to=shown(to),
+            )
             raise ArchiveRequestError(msg)
         if peer == self._address:
-            msg = f"{shown(to)} is this archive itself: nothing is transferred there."
+            msg = Sentence(
+                "%(to)s is this archive itself: nothing is transferred there.", to=shown(to)
+            )
             raise ArchiveRequestError(msg)
         check_token(token)
         self._open_peer(peer, token).close()  # refuse a bad address now, not later in a thread
@@ -265,7 +274,7 @@ class TransferSender:
         """Return the current record of a transfer; raise StateError if it has ended."""
         row = self._transfers.get(exchange.id) or exchange
         if row.state != "open":
-            msg = f"This transfer has ended already: it is {row.state}."
+            msg = Sentence("This transfer has ended already: it is %(state)s.", state=row.state)
             raise StateError(msg)
         return row
 
@@ -286,8 +295,11 @@ class TransferSender:
 def check_token(token: str) -> None:
     """Raise if a text cannot be the token of any archive."""
     if not token or not token.isascii() or not token.isprintable():
-        msg = "A token of the other archive is needed: 'ibi archive token add NAME --scope receive'"
-        raise ArchiveRequestError(f"{msg} makes one there.")
+        msg = Sentence(
+            "A token of the other archive is needed: 'ibi archive token add NAME --scope receive' "
+            "makes one there."
+        )
+        raise ArchiveRequestError(msg)
 
 
 def _readdressed(item: Item, peer: str) -> Item:

@@ -31,7 +31,7 @@ from ibi.archive.transfers.step_scheduler import (
     NEVER,
     StepScheduler,
 )
-from ibi.errors import ArchiveRequestError, IbiError, StateError, UnknownError
+from ibi.errors import ArchiveRequestError, IbiError, Sentence, StateError, UnknownError
 from ibi.model.clock import SECOND
 from ibi.model.item import Item
 from ibi.model.label_pair import Forms
@@ -150,7 +150,9 @@ class Transfers:
         """Try again now, with another token or at another address of the peer if given."""
         exchange = self._open(id)
         if (token or to) and exchange.role == "receiving":
-            msg = "What comes here needs no token or address: the archive that gives it has both."
+            msg = Sentence(
+                "What comes here needs no token or address: the archive that gives it has both."
+            )
             raise ArchiveRequestError(msg)
         if token or to:
             self._sender.renew(exchange, token, to, who)
@@ -176,7 +178,9 @@ class Transfers:
     def _open(self, id_: str) -> TransferRecord:
         exchange = self.get(id_).exchange
         if exchange.state != "open":
-            msg = f"This transfer has ended already: it is {exchange.state}."
+            msg = Sentence(
+                "This transfer has ended already: it is %(state)s.", state=exchange.state
+            )
             raise StateError(msg)
         return exchange
 

@@ -18,6 +18,7 @@ from ibi.errors import (
     RequestError,
     ResolverRefusedError,
     ResolverUnreachableError,
+    Sentence,
     printable,
     shown,
 )
@@ -33,12 +34,24 @@ _LONGEST_DETAIL: Final = 500
 _MOST_AT_ONCE: Final = 16
 """Connections that are kept, for threads that send requests concurrently."""
 _WORDS: Final = (
-    (urllib3.exceptions.NameResolutionError, "its name cannot be resolved"),
-    (urllib3.exceptions.TimeoutError, "it takes too long"),
-    (urllib3.exceptions.SSLError, "there is no secure connection to it"),
-    (urllib3.exceptions.HTTPError, "the connection broke"),
+    (urllib3.exceptions.NameResolutionError, Sentence("its name cannot be resolved")),
+    (urllib3.exceptions.TimeoutError, Sentence("it takes too long")),
+    (urllib3.exceptions.SSLError, Sentence("there is no secure connection to it")),
+    (urllib3.exceptions.HTTPError, Sentence("the connection broke")),
 )
 """What went wrong, by exception; the first class that matches counts."""
+_SYSTEM: Final = {
+    str(each): each
+    for each in (
+        Sentence("connection refused"),
+        Sentence("connection reset by peer"),
+        Sentence("connection timed out"),
+        Sentence("name or service not known"),
+        Sentence("network is unreachable"),
+        Sentence("no route to host"),
+    )
+}
+"""Messages of the system that are translated; others are shown as the system has them."""
 
 
 class RemoteApi:
@@ -124,8 +137,11 @@ def reason_of(failure: urllib3.exceptions.HTTPError) -> str:
     cause = failure.__cause__
     while cause is not None and isinstance(cause.__cause__, OSError):
         cause = cause.__cause__
-    text = getattr(cause, "strerror", None) or words
-    return printable(str(text)).lower()
+    text = getattr(cause, "strerror", None)
+    if not text:
+        return words
+    said = printable(str(text)).lower()
+    return _SYSTEM.get(said, said)
 
 
 def detail_of(body: bytes) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ibi.archive.ports.catalogue import Deposit, Reservation
-from ibi.errors import StateError
+from ibi.errors import Sentence, StateError
 from ibi.foundation.sql.database import Execute
 from ibi.foundation.sql.rows import is_storable, place_in_order
 from ibi.foundation.sql.store import SqlHandle
@@ -76,7 +76,9 @@ class SqlReservations:
                         label.canonical,
                     )
                     if not rows:
-                        msg = f"{label} is taken already: no label is given twice."
+                        msg = Sentence(
+                            "%(label)s is taken already: no label is given twice.", label=label
+                        )
                         raise StateError(msg)
                 execute(
                     "INSERT INTO archive_reservation (label, short, forms, reserved, who, note) "

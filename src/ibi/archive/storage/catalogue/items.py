@@ -12,7 +12,7 @@ from ibi.archive.storage.catalogue.day_counts import counting, forget_reads
 from ibi.archive.storage.catalogue.digest_log import names_of, note_names
 from ibi.archive.storage.catalogue.history import write_entry
 from ibi.archive.storage.catalogue.search import index_items, remove_from_search
-from ibi.errors import StateError
+from ibi.errors import Sentence, StateError
 from ibi.foundation.sql.database import Execute
 from ibi.foundation.sql.rows import is_storable, marks, place_in_order
 from ibi.foundation.sql.store import SqlHandle
@@ -140,7 +140,7 @@ class SqlItems:
                 note_names(execute, noted)
             index_items(execute, self._database, (each.item for each in change.items))
             if change.deposit and not _complete(execute, change.deposit, change.label):
-                raise StateError("This deposit was completed or given up meanwhile.")
+                raise StateError(Sentence("This deposit was completed or given up meanwhile."))
             decide(replace(change, items=numbered))
 
         self._write(work)
@@ -176,7 +176,10 @@ class SqlItems:
             _insert(execute, item)
         number = _update(execute, item, change.version, change.version + 1)
         if number is None:
-            msg = f"{item.forms.label} was changed meanwhile: read it again, and try again."
+            msg = Sentence(
+                "%(label)s was changed meanwhile: read it again, and try again.",
+                label=item.forms.label,
+            )
             raise StateError(msg)
         if change.dropped:
             noted.append((self._drop(execute, item), False))
@@ -287,14 +290,19 @@ def _name(execute: Execute, number: int, item: Item) -> None:
         )
         [(owner,)] = execute("SELECT item FROM archive_name WHERE name = $1", label.canonical)
         if owner is None:
-            msg = f"{label.spelling} is reserved for another item: no label is given twice."
+            msg = Sentence(
+                "%(spelling)s is reserved for another item: no label is given twice.",
+                spelling=label.spelling,
+            )
             raise StateError(msg)
         if owner != number:
             raise _taken(label.spelling)
 
 
 def _taken(label: str) -> StateError:
-    return StateError(f"{label} names another item already: no label is given twice.")
+    return StateError(
+        Sentence("%(label)s names another item already: no label is given twice.", label=label)
+    )
 
 
 def _put(execute: Execute, number: int, files: Sequence[File]) -> None:

@@ -26,6 +26,7 @@ from ibi.errors import (
     ChecksumError,
     FileNameError,
     InProgressError,
+    Sentence,
     StateError,
     UnknownError,
     shown,
@@ -113,10 +114,12 @@ class Staging:
         key = (deposit, path)
         with self._lock:
             if deposit in self._sealed:
-                raise InProgressError("This deposit is being completed.")
+                raise InProgressError(Sentence("This deposit is being completed."))
             if key in self._busy:
-                what = f"{shown(path)} is being received" if path else "This deposit is at work"
-                raise InProgressError(f"{what} already.")
+                if not path:
+                    raise InProgressError(Sentence("This deposit is at work already."))
+                msg = Sentence("%(path)s is being received already.", path=shown(path))
+                raise InProgressError(msg)
             self._busy.add(key)
         try:
             yield
@@ -129,7 +132,9 @@ class Staging:
         """Lock all files of a deposit; raise InProgressError if one is being changed."""
         with self._lock:
             if deposit in self._sealed or any(owner == deposit for owner, _ in self._busy):
-                raise InProgressError("A file of this deposit is on its way: wait for its end.")
+                raise InProgressError(
+                    Sentence("A file of this deposit is on its way: wait for its end.")
+                )
             self._sealed.add(deposit)
         try:
             yield
@@ -152,7 +157,11 @@ class Staging:
                 (self._folder(deposit) / name).mkdir(parents=True, exist_ok=True)
             here = part.stat().st_size if part.exists() else 0
             if offset not in {0, here}:
-                msg = f"Of {shown(path)} there are {here} bytes here: go on from there."
+                msg = Sentence(
+                    "Of %(path)s there are %(here)s bytes here: go on from there.",
+                    path=shown(path),
+                    here=here,
+                )
                 raise StateError(msg)
             replaces = not offset and (self.files_of(deposit) / path).is_file()
             if not replaces:

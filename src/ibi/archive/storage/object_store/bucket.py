@@ -17,7 +17,7 @@ from obstore.store import S3Store
 
 from ibi.archive.ports.file_store import pieces_of
 from ibi.archive.storage.object_store.file import ObjectFile, object_errors
-from ibi.errors import StorageError
+from ibi.errors import Sentence, StorageError
 
 if TYPE_CHECKING:
     from obstore.store import ClientConfig, RetryConfig, S3Config
@@ -69,9 +69,9 @@ def check_key(place: str, path: str, longest: int = LONGEST_KEY) -> None:
     Paths from clients have passed `check_path` before: this is a second check.
     """
     if {"", ".", ".."} & set(path.split("/")):
-        raise FileNameError(path, "it is not a name")
+        raise FileNameError(path, Sentence("it is not a name"))
     if len(old("0" * 32, place, path).encode()) > longest:
-        raise FileNameError(path, "it is too long for an object store")
+        raise FileNameError(path, Sentence("it is too long for an object store"))
 
 
 _AHEAD: Final = 2

@@ -41,7 +41,7 @@ from ibi.archive.storage.object_store.journal import (
     encode,
     line_of,
 )
-from ibi.errors import FileNameError, StorageError, UnknownError
+from ibi.errors import FileNameError, Sentence, StorageError, UnknownError
 from ibi.foundation.system.disk import disk_errors
 from ibi.foundation.system.private_files import make_private
 from ibi.model.change import Change
@@ -80,7 +80,7 @@ class ObjectFiles:
     def write(self, key: str, pieces: Iterator[bytes], file: File) -> None:
         """Write or replace an object."""
         if len(key.encode()) > self._objects.longest_key:
-            raise FileNameError(key, "it is too long for an object store")
+            raise FileNameError(key, Sentence("it is too long for an object store"))
         self._objects.put(key, pieces, file.size, attributes(file, self._headers))
 
     def remove(self, keys: Sequence[str]) -> None:

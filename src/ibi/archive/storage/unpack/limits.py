@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from ibi.archive.rules.file_path import FilePaths, check_path
-from ibi.errors import FileNameError, UnpackError, shown
+from ibi.errors import FileNameError, Sentence, UnpackError, shown
 
 PIECE: Final = 1 << 20
 """Bytes that are in memory at once."""
@@ -66,14 +66,19 @@ class Unpacking:
 
     def _check_entries(self, count: int) -> None:
         if count > self.limits.entries:
-            msg = f"There are more than {self.limits.entries:,} files and folders in it."
+            msg = Sentence(
+                "There are more than %(entries)s files and folders in it.",
+                entries=f"{self.limits.entries:,}",
+            )
             raise UnpackError(msg)
 
     def path(self, name: str) -> str:
         """Return the path of an entry; empty for the top folder."""
         self._length += len(name)
         if self._length > self.limits.names:
-            msg = f"The paths in it are longer than {self.limits.names:,} bytes."
+            msg = Sentence(
+                "The paths in it are longer than %(names)s bytes.", names=f"{self.limits.names:,}"
+            )
             raise UnpackError(msg)
         path = name.removeprefix("./").removesuffix("/")
         try:
@@ -84,18 +89,22 @@ class Unpacking:
     def check_size(self, name: str, size: int) -> None:
         """Raise UnpackError if the declared size of a file is too large."""
         if size > self.limits.file:
-            raise entry_error(name, f"it is larger than {self.limits.file:,} bytes")
+            raise entry_error(
+                name, Sentence("it is larger than %(file)s bytes", file=f"{self.limits.file:,}")
+            )
         self._check_total(self._total + size)
 
     def new_file(self, name: str, path: str) -> AbstractContextManager[FileSink]:
         """Open the file of an entry for writing."""
         if not path:
-            raise entry_error(name, "it has no name")
+            raise entry_error(name, Sentence("it has no name"))
         if (other := self._paths.clash(path)) is not None:
-            raise entry_error(name, f"not every file system tells it from {shown(other)}")
+            raise entry_error(
+                name, Sentence("not every file system tells it from %(other)s", other=shown(other))
+            )
         new = self._paths.add(path)
         if not new:
-            raise entry_error(name, "it is there twice")
+            raise entry_error(name, Sentence("it is there twice"))
         self._names += new
         self._check_entries(self._names)
         self.files.append(path)
@@ -108,10 +117,17 @@ class Unpacking:
 
     def _check_total(self, total: int) -> None:
         if total > self._allowed:
-            msg = f"More than {self._allowed:,} bytes come out of it, which is too much for it."
+            msg = Sentence(
+                "More than %(allowed)s bytes come out of it, which is too much for it.",
+                allowed=f"{self._allowed:,}",
+            )
             raise UnpackError(msg)
 
 
 def entry_error(name: str, reason: str) -> UnpackError:
     """Return an error that names an entry and the reason."""
-    return UnpackError(f"Its entry {shown(name)} cannot be unpacked: {reason}.")
+    return UnpackError(
+        Sentence(
+            "Its entry %(name)s cannot be unpacked: %(reason)s.", name=shown(name), reason=reason
+        )
+    )

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import BinaryIO, Final, Protocol
 
 from ibi.archive.storage.unpack.limits import PIECE, Unpacking, entry_error
-from ibi.errors import UnpackError, shown
+from ibi.errors import Sentence, UnpackError, shown
 
 _BLOCK: Final = 512
 _LONGEST_EXTENSION: Final = 65_536
@@ -95,7 +95,7 @@ def unpack_tar(source: BinaryIO, unpacking: Unpacking) -> None:
     while rest := stream.read(PIECE):
         unpacking.came_out(len(rest))
         if any(rest):
-            msg = "Something follows its end."
+            msg = Sentence("Something follows its end.")
             raise UnpackError(msg)
 
 
@@ -131,7 +131,7 @@ class Stream:
         try:
             return self._decompressed(self._inner)
         except (zlib.error, lzma.LZMAError, OSError, EOFError, ValueError) as fault:
-            msg = f"It cannot be decompressed: {shown(str(fault))}."
+            msg = Sentence("It cannot be decompressed: %(fault)s.", fault=shown(str(fault)))
             raise UnpackError(msg) from None
 
     def _decompressed(self, inner: Decompressor) -> bytes:
@@ -145,7 +145,7 @@ class Stream:
                     return b""
                 following = decompressor(self._given)
                 if following is None:
-                    msg = "Something follows its end."
+                    msg = Sentence("Something follows its end.")
                     raise UnpackError(msg)
                 self._inner = inner = following
             piece = inner.decompress(self._given, PIECE // 16)
@@ -155,7 +155,7 @@ class Stream:
             if not inner.eof:
                 self._given = self._source.read(PIECE // 16)
                 if not self._given:
-                    msg = "It is cut off."
+                    msg = Sentence("It is cut off.")
                     raise UnpackError(msg)
 
 
@@ -175,14 +175,14 @@ def _header(stream: Stream, unpacking: Unpacking) -> _Header | None:
         if len(block) == _BLOCK and not any(block) and not extended:
             return None
         if not is_header(block):
-            msg = "It is cut off, or damaged."
+            msg = Sentence("It is cut off, or damaged.")
             raise UnpackError(msg)
         unpacking.count(1)
         header = _read_header(block)
         if header.kind not in _EXTENSIONS:
             return _extended(header, extended)
         extended |= _extension(stream, header)
-    msg = "Too many headers precede one of its entries."
+    msg = Sentence("Too many headers precede one of its entries.")
     raise UnpackError(msg)
 
 
@@ -194,17 +194,17 @@ def _read_header(block: bytes) -> _Header:
     try:
         size = _number(block[124:136])
     except ValueError:
-        raise entry_error(name, "its size cannot be read") from None
+        raise entry_error(name, Sentence("its size cannot be read")) from None
     return _Header(name, block[156:157], size)
 
 
 def _extension(stream: Stream, header: _Header) -> dict[str, bytes]:
     if header.size > _LONGEST_EXTENSION:
-        raise entry_error(header.name, "its header is too long")
+        raise entry_error(header.name, Sentence("its header is too long"))
     padded = -header.size % _BLOCK
     data = stream.read(header.size + padded)
     if len(data) < header.size + padded:
-        msg = "It is cut off."
+        msg = Sentence("It is cut off.")
         raise UnpackError(msg)
     data = data[: header.size]
     if header.kind == _LONG_NAME:
@@ -213,9 +213,9 @@ def _extension(stream: Stream, header: _Header) -> dict[str, bytes]:
         return {}
     records = dict(_records(header.name, data))
     if header.kind == _PAX_GLOBAL and records.keys() & {"path", "size"}:
-        raise entry_error(header.name, "it gives one name or size to all that follow")
+        raise entry_error(header.name, Sentence("it gives one name or size to all that follow"))
     if any(key.startswith("GNU.sparse.") for key in records):
-        raise entry_error(header.name, "it is a sparse file")
+        raise entry_error(header.name, Sentence("it is a sparse file"))
     return {key: records[key] for key in ("path", "size") if key in records}
 
 
@@ -228,7 +228,7 @@ def _records(name: str, data: bytes) -> Iterator[tuple[str, bytes]]:
         record = data[at + len(digits) + 1 : at + length]
         key, equals, value = record.partition(b"=")
         if not (blank and equals) or not value.endswith(b"\n") or at + length > len(data):
-            raise entry_error(name, "what extends it cannot be read")
+            raise entry_error(name, Sentence("what extends it cannot be read"))
         yield _decoded(key), value[:-1]
         at += length
 
@@ -239,7 +239,7 @@ def _extended(header: _Header, extended: dict[str, bytes]) -> _Header:
     if "size" in extended:
         digits = extended["size"]
         if not digits.isdigit() or len(digits) > len(str(1 << 63)):
-            raise entry_error(name, "its size cannot be read")
+            raise entry_error(name, Sentence("its size cannot be read"))
         size = int(digits)
     return _Header(name, header.kind, size)
 
@@ -249,23 +249,25 @@ def _take(stream: Stream, header: _Header, unpacking: Unpacking) -> None:
     path = unpacking.path(name)
     if header.kind == _FOLDER or (header.kind in _FILES and name.endswith("/")):
         if header.size:
-            raise entry_error(name, "it is a folder with bytes in it")
+            raise entry_error(name, Sentence("it is a folder with bytes in it"))
         return
     if header.kind not in _FILES:
-        raise entry_error(name, "it is a link, a device or something else that is no file")
+        raise entry_error(
+            name, Sentence("it is a link, a device or something else that is no file")
+        )
     unpacking.check_size(name, header.size)
     left = header.size
     with unpacking.new_file(name, path) as file:
         while left:
             piece = stream.read(min(left, PIECE))
             if not piece:
-                raise entry_error(name, "it is cut off")
+                raise entry_error(name, Sentence("it is cut off"))
             unpacking.came_out(len(piece))
             left -= len(piece)
             file.write(piece)
     padded = -header.size % _BLOCK
     if len(stream.read(padded)) < padded:
-        raise entry_error(name, "it is cut off")
+        raise entry_error(name, Sentence("it is cut off"))
 
 
 def _text(field: bytes) -> bytes:

@@ -16,7 +16,7 @@ from typing import BinaryIO
 from ibi.archive.storage.unpack.limits import FileSink, Unpacking, UnpackLimits, Write
 from ibi.archive.storage.unpack.tar import Stream, is_header, unpack_tar
 from ibi.archive.storage.unpack.zip import SIGNATURES, unpack_zip
-from ibi.errors import UnpackError
+from ibi.errors import Sentence, UnpackError
 
 __all__ = ["FileSink", "UnpackLimits", "Write", "unpack"]
 
@@ -41,7 +41,7 @@ def unpack(source: BinaryIO | Path, write: Write, limits: UnpackLimits | None = 
         unpack_tar(source, Unpacking(_nowhere, limits, size))
         unpack_tar(source, unpacking)
     else:
-        msg = "It is neither a zip nor a tar file."
+        msg = Sentence("It is neither a zip nor a tar file.")
         raise UnpackError(msg)
     return unpacking.files
 

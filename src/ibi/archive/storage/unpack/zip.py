@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import BinaryIO, Final
 
 from ibi.archive.storage.unpack.limits import PIECE, Unpacking, entry_error
-from ibi.errors import UnpackError
+from ibi.errors import Sentence, UnpackError
 
 SIGNATURES: Final = (b"PK\x03\x04", b"PK\x05\x06")
 """The first bytes of a zip file, and of an empty one."""
@@ -79,12 +79,12 @@ def _directory(
         fields = _ENTRY.unpack(_read(source, _ENTRY.size))
         place += _ENTRY.size + sum(fields[12:15])
         if fields[0] != b"PK\x01\x02" or place > end:
-            msg = "Its directory is damaged."
+            msg = Sentence("Its directory is damaged.")
             raise UnpackError(msg)
         raw_name, extra = _read(source, fields[12]), _read(source, fields[13])
         yield _entry(source, fields, raw_name, extra, unpacking)
     if place < end:
-        msg = "Its directory has more in it than it says."
+        msg = Sentence("Its directory has more in it than it says.")
         raise UnpackError(msg)
 
 
@@ -94,7 +94,7 @@ def _check_apart(entries: list[_Entry], directory: int) -> None:
     ends = [*(entry.place for entry in ordered[1:]), directory]
     for entry, end in zip(ordered, ends, strict=False):
         if entry.start + entry.packed > end:
-            raise entry_error(entry.name, "it shares its bytes with another one")
+            raise entry_error(entry.name, Sentence("it shares its bytes with another one"))
 
 
 def _end(source: BinaryIO, size: int) -> tuple[int, int, int]:
@@ -107,20 +107,20 @@ def _end(source: BinaryIO, size: int) -> tuple[int, int, int]:
     found = _read(source, tail)
     at = found.rfind(b"PK\x05\x06")
     if at < 0 or at + _END.size > tail:
-        msg = "It is cut off: the directory at the end of a zip file is not there."
+        msg = Sentence("It is cut off: the directory at the end of a zip file is not there.")
         raise UnpackError(msg)
     _, disk, start_disk, here, count, length, place, comment = _END.unpack_from(found, at)
     end = size - tail + at
     if at + _END.size + comment != tail:
-        msg = "Something follows its end."
+        msg = Sentence("Something follows its end.")
         raise UnpackError(msg)
     if _MANY in {here, count} or _LARGE in {length, place}:
         disk, start_disk, here, count, length, place, end = _end_64(source, end)
     if disk or start_disk or here != count:
-        msg = "It is a part of a zip file on several disks."
+        msg = Sentence("It is a part of a zip file on several disks.")
         raise UnpackError(msg)
     if place + length != end:
-        msg = "Something precedes its beginning or follows its directory."
+        msg = Sentence("Something precedes its beginning or follows its directory.")
         raise UnpackError(msg)
     return count, length, place
 
@@ -129,12 +129,12 @@ def _end_64(source: BinaryIO, end: int) -> tuple[int, ...]:
     source.seek(max(0, end - _LOCATOR.size))
     signature, _, place, _ = _LOCATOR.unpack(_read(source, _LOCATOR.size))
     if signature != b"PK\x06\x07" or place > end:
-        msg = "Its directory is damaged."
+        msg = Sentence("Its directory is damaged.")
         raise UnpackError(msg)
     source.seek(place)
     signature, _, _, _, *facts = _END_64.unpack(_read(source, _END_64.size))
     if signature != b"PK\x06\x06":
-        msg = "Its directory is damaged."
+        msg = Sentence("Its directory is damaged.")
         raise UnpackError(msg)
     return (*facts, place)
 
@@ -152,7 +152,7 @@ def _entry(
     path = unpacking.path(name)
     size, packed, place = _wide(name, (size, packed, place), known.get(_SIZES, b""))
     if place + packed > unpacking.size:
-        raise entry_error(name, "it goes on beyond the end")
+        raise entry_error(name, Sentence("it goes on beyond the end"))
     _check(name, flags, attributes >> 16)
     header = (flags, method, checksum, packed, size)
     start = _start(source, name, raw_name, place, header)
@@ -171,7 +171,7 @@ def _wide(name: str, values: tuple[int, int, int], field: bytes) -> Iterator[int
         elif wide:
             yield int.from_bytes(wide.pop(0), "little")
         else:
-            raise entry_error(name, "its size is not there")
+            raise entry_error(name, Sentence("its size is not there"))
 
 
 def _fields(extra: bytes) -> dict[int, bytes]:
@@ -203,25 +203,30 @@ def _name(raw: bytes, flags: int, system: int, unicode_name: bytes) -> str:
     except UnicodeDecodeError:
         name = raw.decode("iso-8859-1" if system == _UNIX else "cp850")
         if flags & _UTF_8:
-            raise entry_error(name, "its name is not UTF-8") from None
+            raise entry_error(name, Sentence("its name is not UTF-8")) from None
         return name
 
 
 def _check(name: str, flags: int, mode: int) -> None:
     kind = stat.S_IFMT(mode)
     if flags & _ENCRYPTED:
-        raise entry_error(name, "it is encrypted")
+        raise entry_error(name, Sentence("it is encrypted"))
     if kind not in {0, stat.S_IFREG, stat.S_IFDIR if name.endswith("/") else 0}:
-        raise entry_error(name, "it is a link, a device or something else that is no file")
+        raise entry_error(
+            name, Sentence("it is a link, a device or something else that is no file")
+        )
 
 
 def _check_sizes(entry: _Entry) -> None:
     if entry.method not in {_STORED, _DEFLATED}:
-        raise entry_error(entry.name, f"it is packed by method {entry.method}, not by deflate")
+        raise entry_error(
+            entry.name,
+            Sentence("it is packed by method %(method)s, not by deflate", method=entry.method),
+        )
     if entry.name.endswith("/") and entry.size:
-        raise entry_error(entry.name, "it is a folder with bytes in it")
+        raise entry_error(entry.name, Sentence("it is a folder with bytes in it"))
     if entry.method == _STORED and entry.size != entry.packed:
-        raise entry_error(entry.name, "its sizes disagree")
+        raise entry_error(entry.name, Sentence("its sizes disagree"))
 
 
 def _start(
@@ -237,7 +242,7 @@ def _start(
         pairs = zip(facts, expected[2:], strict=True)
         same = same and all(here in {there, _LARGE} for here, there in pairs)
     if not same or _read(source, name_length) != raw_name:
-        raise entry_error(name, "its header differs from the directory")
+        raise entry_error(name, Sentence("its header differs from the directory"))
     return int(place + _LOCAL.size + name_length + extra_length)
 
 
@@ -249,12 +254,12 @@ def _extract(source: BinaryIO, entry: _Entry, unpacking: Unpacking) -> None:
         for piece in pieces:
             size += len(piece)
             if size > entry.size:
-                raise entry_error(entry.name, "more comes out of it than it says")
+                raise entry_error(entry.name, Sentence("more comes out of it than it says"))
             unpacking.came_out(len(piece))
             checksum = zlib.crc32(piece, checksum)
             file.write(piece)
         if (size, checksum) != (entry.size, entry.checksum):
-            raise entry_error(entry.name, "it is damaged")
+            raise entry_error(entry.name, Sentence("it is damaged"))
 
 
 def _stored(source: BinaryIO, entry: _Entry) -> Iterator[bytes]:
@@ -280,15 +285,15 @@ def _inflated(source: BinaryIO, entry: _Entry) -> Iterator[bytes]:
             given = inflate.unconsumed_tail
             yield piece
     except zlib.error:
-        raise entry_error(entry.name, "it is damaged") from None
+        raise entry_error(entry.name, Sentence("it is damaged")) from None
     if left or inflate.unused_data or not inflate.eof:
-        raise entry_error(entry.name, "its sizes disagree")
+        raise entry_error(entry.name, Sentence("its sizes disagree"))
 
 
 def _read(source: BinaryIO, count: int) -> bytes:
     """Read exactly `count` bytes; raise UnpackError if the file is cut off."""
     found = source.read(count)
     if len(found) < count:
-        msg = "It is cut off."
+        msg = Sentence("It is cut off.")
         raise UnpackError(msg)
     return found
