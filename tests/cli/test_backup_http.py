@@ -206,11 +206,30 @@ def test_a_restored_resolver_shows_its_logo(tmp_path: Path) -> None:
 def test_an_archive_without_the_file_of_its_logo_is_backed_up(tmp_path: Path) -> None:
     server = ArchiveServer(tmp_path)
     server.set(logo="lost.png")
+    result = run("backup", tmp_path / "backups", "--data", server.data)
+    assert result.exit_code == 0
+    assert result.stderr == "archive: logo = 'lost.png' is not there. It is not in the backup.\n"
     made = done("backup", tmp_path / "backups", "--data", server.data)
+    assert made["warnings"] == [result.stderr.rstrip()]
     shutil.rmtree(server.data)
     result = run("restore", made["backup"], "--data", server.data, "--yes")
     assert result.exit_code == 0, result.output
     assert 'logo = "lost.png"' in (server.data / "archive.toml").read_text("utf-8")
+
+
+def test_a_logo_that_cannot_be_read_is_named_by_the_backup(tmp_path: Path) -> None:
+    server = ResolverServer(tmp_path)
+    (server.data / "mark.png").mkdir()  # as unreadable as a file of another user
+    server.set(logo="mark.png")
+    result = run("backup", tmp_path / "backups", "--data", server.data)
+    assert result.exit_code == 0
+    assert "resolver: logo = 'mark.png' cannot be read: Is a directory." in result.stderr
+    (server.data / "mark.png").rmdir()
+    (server.data / "mark.png").write_bytes(b"no picture")
+    result = run("backup", tmp_path / "backups", "--data", server.data)
+    assert "resolver: logo = 'mark.png' is no image: expected SVG" in result.stderr
+    (server.data / "mark.png").write_bytes(PNG)
+    assert done("backup", tmp_path / "backups", "--data", server.data)["warnings"] == []
 
 
 def test_a_damaged_file_is_named_by_the_backup(tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ def backup(target: Path, folder: Path | None, *, ledger: str, quick: bool, as_js
 
     They may run meanwhile. Files that the last backup in TARGET has are not copied again, but
     compared and hard-linked. A file that is damaged already is named, and the exit code is 1;
-    everything else is backed up.
+    everything else is backed up. A logo that cannot be read is named too, with exit code 0.
     """
     with shown_progress() as progress:
         folders = {} if ledger else _folders(folder)
@@ -46,6 +46,8 @@ def backup(target: Path, folder: Path | None, *, ledger: str, quick: bool, as_js
         f"{part}/{key}" for part, record in made.record.parts.items() for key in record.lacking
     ]
     show(_facts(made, lacking), _text(made), as_json=as_json)
+    for warning in made.warnings:
+        click.echo(printable(warning), err=True)
     for path in lacking:
         click.echo(f"{printable(path)}: it is damaged, and not in the backup", err=True)
     if lacking:
@@ -85,6 +87,7 @@ def _facts(made: BackedUp, lacking: list[str]) -> dict[str, object]:
             for table in store.tables.values()
         ),
         "lacking": lacking,
+        "warnings": list(made.warnings),
     }
 
 

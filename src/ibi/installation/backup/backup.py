@@ -7,7 +7,7 @@ import os
 import shutil
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -17,7 +17,7 @@ import msgspec
 
 from ibi.archive.settings import ARCHIVE_FILE, read_archive
 from ibi.archive.wiring.stores import bulk_files_of
-from ibi.errors import InstanceHeldError, RequestError
+from ibi.errors import InstanceHeldError, RequestError, shown
 from ibi.foundation.pages.identity import read_logo
 from ibi.foundation.system.disk import disk_errors
 from ibi.foundation.system.private_files import close_writable
@@ -63,6 +63,8 @@ class BackedUp:
     record: BackupRecord
     copied: int
     """How many files of items no earlier backup had."""
+    warnings: tuple[str, ...] = ()
+    """What the settings name and the backup does not have, and why."""
 
 
 def back_up(
@@ -88,8 +90,9 @@ def back_up(
         }
         parts: dict[str, PartRecord] = {}
         copied = 0
+        warnings: list[str] = []
         for part, place in folders.items():
-            _keep_settings(part, place, trees[part])
+            warnings += _keep_settings(part, place, trees[part])
             if part == "archive":
                 parts[part], copied = _archive(place, trees[part], progress)
             else:
@@ -110,7 +113,7 @@ def back_up(
         rename_durably(folder, whole)
         for each in left:
             shutil.rmtree(each, ignore_errors=True)
-    return BackedUp(whole, record, copied)
+    return BackedUp(whole, record, copied, tuple(warnings))
 
 
 @contextmanager
@@ -144,7 +147,11 @@ def _new(target: Path, taken: int) -> Path:
         moment += 1  # two backups in one second
 
 
-def _keep_settings(part: ProgramName, place: Path, tree: BackupTree) -> None:
+def _keep_settings(part: ProgramName, place: Path, tree: BackupTree) -> Iterator[str]:
+    """Back up settings, token and logo; yield why there is no logo, if the settings name one.
+
+    Pages would not have it either, so the backup goes on.
+    """
     for name in (SETTINGS[part], TOKEN):
         if (place / name).exists():
             with disk_errors(str(place)):
@@ -152,9 +159,12 @@ def _keep_settings(part: ProgramName, place: Path, tree: BackupTree) -> None:
             tree.write_text(name, text)
     settings = read_archive(place) if part == "archive" else read_resolver(place)
     if settings.logo:
-        # Without the file, or with one that is no logo, pages would not have it either.
-        with suppress(FileNotFoundError, RequestError):
+        try:
             tree.write_text(LOGO, read_logo(settings).content)
+        except FileNotFoundError:
+            yield f"{part}: logo = {shown(settings.logo)} is not there. It is not in the backup."
+        except RequestError as fault:
+            yield f"{part}: {fault} It is not in the backup."
 
 
 def _archive(place: Path, tree: BackupTree, progress: Progress) -> tuple[PartRecord, int]:
