@@ -109,6 +109,7 @@ def _click(world: Federation, chance: random.Random) -> Click:
 async def _samples(
     world: Federation, readers: Readers, log: Log, began: float, ends: float
 ) -> None:
+    told = 0
     while time.monotonic() < ends:
         await asyncio.sleep(SAMPLE)
         count, refused = readers.since_last()
@@ -118,6 +119,9 @@ async def _samples(
             log.memory.setdefault(name, []).append(memory)
             log.files.setdefault(name, []).append(files)
         minutes = (time.monotonic() - began) / 60
+        for each in readers.wrong[told:]:
+            _say(f"{minutes:5.1f} min: {each}")
+        told = len(readers.wrong)
         if len(log.rates) % 12 == 0:
             now = ", ".join(f"{name} {sizes[-1]:.0f} MB" for name, sizes in log.memory.items())
             _say(f"{minutes:5.1f} min, {count / SAMPLE:,.0f}/s, {now}, {len(readers.wrong)} wrong")

@@ -344,7 +344,8 @@ def test_archives_come_go_move_and_crash(tmp_path: Path) -> None:
         assert re.fullmatch(r"2[0-9-]{9}T[0-9:]{8}Z", since)
         assert address == moving.address.removeprefix("http://")
         assert reason == "there is no connection to it"
-        assert is_named(resolver.get(f"/{label(2)}"), moving)
+        unknown = f"{str(moves['rep']).rsplit('/', 2)[0]}/2001/02.03.04.05"
+        assert is_named(resolver.get(f"/{unknown}"), moving)
         page = resolver.get(f"/{moves['ibip']}", Accept="text/html")
         shown = page.body.decode().replace("<wbr>", "")
         assert (page.status, moving.service in shown) == (503, True)

@@ -82,7 +82,7 @@ def test_files_that_not_all_may_read_are_not_found(archive: ArchiveServer) -> No
     public = archive.deposit(secret, metadata={"titles": ["Public"]})
     # The newest items are worked on first: the older ones are certainly done after another one.
     wait_for_titles(archive, "veredas", "Public")
-    wait_until(lambda: b"ibi_archive_full_text_waiting 0.0" in archive.get("/metrics").body)
+    wait_until(lambda: archive.metric("ibi_archive_full_text_waiting") == 0)
     assert titles(archive, "veredas") == ["Public"]
     change = {"readers": ["192.0.2.0/24"]}
     assert archive.api("PATCH", f"items/{public['rep']}", change).status == 200

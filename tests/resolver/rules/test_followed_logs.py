@@ -113,9 +113,18 @@ def test_a_label_is_young_if_its_item_may_have_come_after_the_last_reading() -> 
     def made(seconds: int) -> Ibip:
         return Ibip.mount("192.0.2.1", 80, Instant(seconds))
 
-    assert not is_young(made(NOW - 10), NOW * SECOND, HOT)
-    assert is_young(made(NOW - 9), NOW * SECOND, HOT)
+    assert not is_young(made(NOW - 11), NOW * SECOND, HOT)
+    assert is_young(made(NOW - 10), NOW * SECOND, HOT)
     assert is_young(made(NOW + 10_000), NOW * SECOND, HOT)
+
+
+def test_a_label_without_seconds_is_young_for_a_minute_more() -> None:
+    """It may have been made at the end of its minute."""
+    label = Ibip.mount("192.0.2.1", 80, Instant(NOW))
+    assert is_young(label, (NOW + 69) * SECOND, HOT)
+    assert not is_young(label, (NOW + 70) * SECOND, HOT)
+    exact = Ibip.mount("192.0.2.1", 80, Instant(NOW, "5"))
+    assert not is_young(exact, (NOW + 11) * SECOND, HOT)
 
 
 def test_a_notification_that_was_passed_on_late_ends_a_promise_as_if_it_had_come_at_once() -> None:

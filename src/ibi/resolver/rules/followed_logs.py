@@ -20,12 +20,15 @@ from heapq import heappop, heappush
 from math import inf
 from typing import Final
 
+from ibi.identifier.instant import Instant
 from ibi.identifier.label import Label
 from ibi.model.clock import SECOND
 from ibi.resolver.rules.digest_paging import MAX_INTERVAL
 
 PROMISE_SECONDS: Final = MAX_INTERVAL + 60.0
 """Seconds for which a promise holds: every digest is read again within an hour."""
+_MINUTE: Final = 60
+"""Seconds of a minute."""
 NOTIFY_SECONDS: Final = 2.0
 """Seconds in which a notification comes after a change, at most. If answers may not be twice as
 old, no digest stands for an answer."""
@@ -159,7 +162,17 @@ class FollowedLogs:
 def is_young(label: Label, now: int, seconds: float) -> bool:
     """Return whether an item may have come after the digests that stand for answers were read.
 
-    The time of its label is compared with the age that such an answer may have; `now` is in
-    nanoseconds of POSIX time. A label of the future counts as young.
+    The latest time at which its label can have been made is compared with the age that such an
+    answer may have; `now` is in nanoseconds of POSIX time. A label of the future counts as young.
     """
-    return label.instant.seconds * SECOND > now - int(seconds * SECOND)
+    return _latest(label.instant) * SECOND > now - int(seconds * SECOND)
+
+
+def _latest(instant: Instant) -> int:
+    """Return the second by which a label of this instant was made.
+
+    Subsystems shorten labels (Algorithm 4 of 003): one without seconds was made at any moment of
+    its minute.
+    """
+    is_minute = not instant.fraction and instant.seconds % _MINUTE == 0
+    return instant.seconds + (_MINUTE if is_minute else 1)
