@@ -175,7 +175,8 @@ sys.exit(child.main("text"))
 """
 ENDLESS: Final = "while True: pass"
 WAITING: Final = "import time; time.sleep(600)"
-GREEDY: Final = "held = bytearray(600 << 20); held[::4096] = held[::4096]"
+GREEDY: Final = "held = bytes(600 << 20)"
+"""Memory that is asked for, and not touched: that would take much of the time of computing."""
 FLOODING: Final = "sys.stdout.buffer.write(b'x' * 50_000_000)"
 
 

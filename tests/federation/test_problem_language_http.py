@@ -7,6 +7,8 @@ from typing import Any, Final
 
 import pytest
 
+from ibi.errors import ArchiveRequestError
+from ibi.foundation.web.problems import localized, problem_of
 from tests.support.clients.http import PROBLEM, Answer
 from tests.support.servers.archive import ArchiveServer
 from tests.support.servers.federation import linked_archives
@@ -58,14 +60,12 @@ def test_a_problem_is_in_english_without_a_preference_for_another(
     assert problem(answer, 404, "en")["detail"].startswith("There is no item")
 
 
-def test_a_problem_without_a_translation_is_in_english_as_a_whole(
-    linked: tuple[ResolverServer, ArchiveServer],
-) -> None:
-    _, archive = linked
-    wanted = {"metadata": {"titles": ["A"]}, "adoption": {"labels": []}}
-    found = problem(archive.api("POST", "deposits", wanted, accept_language="pt"), 400, "en")
-    assert found["title"] == "The request cannot be met"
-    assert found["detail"].startswith("An item has one label")
+def test_a_problem_without_a_translation_is_in_english_as_a_whole() -> None:
+    """A detail of a further program, say: this one has translations of all of its own."""
+    untold, _ = problem_of(ArchiveRequestError("A detail that no catalogue has."))
+    told, headers = localized(untold, "pt")
+    assert told.title == "The request cannot be met"
+    assert headers["Content-Language"] == "en"
 
 
 def test_the_problems_of_a_deposit_are_translated(
