@@ -5,13 +5,21 @@ from __future__ import annotations
 import random
 from collections import defaultdict
 from dataclasses import replace
+from pathlib import Path
+from statistics import median
+from typing import Any
 
+import apsw
 import pytest
 
 from ibi.archive.ports.catalogue import Catalogue, ManifestItem, StoredChange
 from ibi.archive.ports.statistics import Access, MonthCounts
 from ibi.archive.rules.calendar import day_of
+from ibi.archive.storage.catalogue.catalogue import sql_catalogue
 from ibi.archive.storage.catalogue.day_counts import _PART
+from ibi.archive.storage.migrations import ARCHIVE_MIGRATIONS
+from ibi.foundation.sql.sqlite import Sqlite
+from ibi.foundation.sql.upgrade import upgrade
 from ibi.model.change import Change, ItemChange
 from ibi.model.clock import SECOND
 from ibi.model.item import File, Item, State
@@ -21,6 +29,20 @@ from tests.support.scenes.small_archive import file, forms
 DAY = 86_400 * SECOND
 MAY, JUNE = 20_574 * DAY, 20_605 * DAY
 """2026-05-01 and 2026-06-01."""
+
+
+class _CountedConnection(apsw.Connection):
+    """A connection to SQLite whose steps are counted, ten at a time."""
+
+    steps = 0
+
+    def __init__(self, *given: Any, **named: Any) -> None:  # noqa: ANN401  # as they come
+        super().__init__(*given, **named)
+        self.set_progress_handler(self._count, 10)
+
+    def _count(self) -> bool:
+        _CountedConnection.steps += 1
+        return False
 
 
 def item(number: int, created: int = MAY, **facts: object) -> Item:
@@ -203,3 +225,21 @@ def test_a_new_process_goes_on_where_another_stopped(place: CatalogueDatabase) -
     assert [each.items for each in place().statistics.months()] == [_PART]
     filled(place())
     assert [each.items for each in catalogue.statistics.months()] == [2 * _PART - 1]
+
+
+def test_a_change_reads_its_own_items_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever the number of items, SQLite takes as many steps for a change."""
+    path = tmp_path / "catalogue.sqlite"
+    upgrade(str(path), ARCHIVE_MIGRATIONS, postgresql=False)
+    monkeypatch.setattr(apsw, "Connection", _CountedConnection)
+    catalogue = sql_catalogue(Sqlite(path), quick=True)
+    filled(catalogue)
+    steps = []
+    for number in range(1, 400):
+        before = _CountedConnection.steps
+        applied(catalogue, new(number, MAY, file("a", b"1")), new(1000 + number, MAY))
+        steps.append(_CountedConnection.steps - before)
+    # The index of the search is merged now and then: the median has none of that.
+    assert median(steps[-50:]) < 1.5 * median(steps[:50])

@@ -123,16 +123,24 @@ def _items(
 def _found(
     execute: Execute, database: Database, where: str, values: Iterable[Any]
 ) -> dict[int, tuple[str, int, int]]:
-    """Return day, files and bytes of each item of data that exists, by its number."""
+    """Return day, files and bytes of each item of data that exists, by its number.
+
+    `where` alone finds the items. With a condition on their kind, or if the join with their files
+    is grouped, SQLite reads all items of data instead.
+    """
     created = database.json_field.format(column="i.document", name="created")
     rows = execute(
-        f"SELECT i.id, COALESCE(CAST({created} AS BIGINT), 0) / {_DAY}, count(f.item), "  # noqa: S608  # no values
-        "CAST(COALESCE(sum(f.size), 0) AS BIGINT) "
-        "FROM archive_item i LEFT JOIN archive_file f ON f.item = i.id "
-        f"WHERE {where} AND i.kind = 'data' AND i.state NOT IN ('', 'Deleted') GROUP BY i.id",
+        f"SELECT i.kind, i.id, COALESCE(CAST({created} AS BIGINT), 0) / {_DAY}, "  # noqa: S608  # no values
+        "(SELECT count(*) FROM archive_file f WHERE f.item = i.id), "
+        "(SELECT CAST(COALESCE(sum(f.size), 0) AS BIGINT) FROM archive_file f WHERE f.item = i.id) "
+        f"FROM archive_item i WHERE {where} AND i.state NOT IN ('', 'Deleted')",
         *values,
     )
-    return {number: (day_of(day).isoformat(), files, size) for number, day, files, size in rows}
+    return {
+        number: (day_of(day).isoformat(), files, size)
+        for kind, number, day, files, size in rows
+        if kind == "data"
+    }
 
 
 def _none() -> _Counts:
