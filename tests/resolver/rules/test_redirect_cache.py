@@ -208,6 +208,49 @@ def test_what_was_being_found_out_when_there_were_news_is_only_hot() -> None:
     assert lasts(kept(other, found()))
 
 
+ABSENT: Final = resolution(ITEM, evidence(has_not(FIRST), has_not(SECOND)))
+COPIED: Final = found(ITEM, has(FIRST, State.COPY))
+PRINT: Final = fingerprint(parse(ITEM).canonical)
+
+
+def test_a_copy_is_given_until_a_log_has_a_change_of_the_item() -> None:
+    made = memory()
+    known = kept(made, COPIED)
+    made.note_change(PRINT + 1, BEGAN + 2)
+    assert made.recall(question(), [READER], BEGAN + 3) is known
+    made.note_change(PRINT, BEGAN + 3)
+    assert known.lease.until == 0
+    assert made.recall(question(), [READER], BEGAN + 3) is None
+
+
+def test_an_original_is_given_again_for_as_long_as_it_is_hot_whatever_another_log_has() -> None:
+    made = memory()
+    known = kept(made, found(f"{ITEM}/a.txt"))
+    made.note_change(PRINT, BEGAN + 2)
+    assert known.lease.until == BEGAN + 10
+
+
+def test_that_nobody_has_an_item_is_given_until_a_log_has_it() -> None:
+    made = memory()
+    made.keep(ABSENT, HERE, made.version, BEGAN + 0.1)
+    assert made.recall(question(), [READER], BEGAN + 0.5) is ABSENT
+    made.note_change(PRINT, BEGAN + 0.5)
+    assert made.recall(question(), [READER], BEGAN + 0.6) is None
+
+
+@pytest.mark.parametrize(("at", "is_kept"), [(BEGAN - 0.1, True), (BEGAN + 0.1, False)])
+def test_what_was_found_without_an_original_before_a_log_had_the_item_is_not_kept(
+    at: float, *, is_kept: bool
+) -> None:
+    made = memory()
+    made.note_change(PRINT, at)
+    assert (kept(made, COPIED).lease.until > 0) == is_kept
+    made = memory()
+    made.note_change(PRINT, at)
+    made.keep(ABSENT, HERE, made.version, BEGAN + 0.2)
+    assert (made.recall(question(), [READER], BEGAN + 0.5) is ABSENT) == is_kept
+
+
 def by_way_of(*texts: str) -> Resolution:
     first = found()
     steps = tuple(replace(first.steps[0], question=question(text)) for text in texts)

@@ -109,17 +109,20 @@ class ResolverHost(Host):
             lambda archive, shown: self.world.judge.check_registry_view(self, archive, shown),
         )
         client = SimulatedArchives(self.world.network, self)
-        lasting = LastingRedirects()
         owners = Owners(store.owners, quick=store.quick)
+
+        def changed(print_: int, at: float) -> None:
+            memory.note_change(print_, at)
+
         self.locations = locations = Locations(
-            store.locations, clock, quick=store.quick, on_change=lasting.note_change
+            store.locations, clock, quick=store.quick, on_change=changed
         )
         self.followed = followed = InstrumentedFollowedLogs(CACHE_SECONDS)
         log_follower = LogFollower(
             client,
             registry,
             locations,
-            lasting.note_change,
+            changed,
             seconds=CACHE_SECONDS,
             longest=LEASE_SECONDS,
         )
@@ -127,7 +130,7 @@ class ResolverHost(Host):
             lambda: registry.version,
             hot_seconds=CACHE_SECONDS,
             absent_seconds=NEGATIVE_CACHE_SECONDS,
-            lasting=lasting,
+            lasting=LastingRedirects(),
             leases=log_follower,
         )
 

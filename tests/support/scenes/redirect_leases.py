@@ -107,7 +107,7 @@ class Scene:
         self.published = True
         self.lasting = LastingRedirects(2)
         self.log_follower = LogFollower(
-            self.shelf, self, self, self.lasting.note_change, seconds=HOT, longest=LONGEST
+            self.shelf, self, self, self.note_change, seconds=HOT, longest=LONGEST
         )
         self.memory = RedirectCache(
             lambda: self.version,
@@ -156,6 +156,10 @@ class Scene:
         for label in LABELS:
             self.look(label)
 
+    def note_change(self, print_: int, now: float) -> None:
+        """Note that an item has changed."""
+        self.memory.note_change(print_, now)
+
     def find(self, id: str) -> RegisteredArchive | None:  # noqa: A002  # as it is called
         """Know the one archive."""
         return ARCHIVE if id == ARCHIVE.id else None
@@ -176,7 +180,7 @@ class Scene:
             if before.epoch == self.fetched.epoch:
                 news = news[before.last :]
             for label in news:
-                self.lasting.note_change(fingerprint(label), self.loop.time())
+                self.note_change(fingerprint(label), self.loop.time())
 
     def look(self, label: str) -> CachedRedirect | None:
         """Give what is known of an item, if anything is, by both ways."""

@@ -4,7 +4,9 @@ A recent (hot) redirect is valid for a short time after its question. If the arc
 its changes, and the log is read, the answer to a plain question lasts until the log has a change of
 its item. Either way no reader is sent to a place that an item left longer ago than the bound. When
 an archive is included, excluded or moves, everything is dropped; when the claimants of an item or
-its owner change, the entries of that item are, and no other ones. An answer for one client is given
+its owner change, the entries of that item are, and no other ones. When a log has a change of an
+item, those are that do not lead to an Original: they rest on what other archives do not have, by
+digests that may have been read before. An answer for one client is given
 to the same client only.
 """
 
@@ -115,8 +117,8 @@ class _Entry(Generic[_Value]):
     key: Key
     value: _Value
     lease: Lease
-    labels: tuple[str, ...]
-    """Labels of the items that it led by way of."""
+    prints: tuple[int, ...]
+    """Fingerprints of the labels of the items that it led by way of."""
 
 
 class _TimedCache(Generic[_Value]):
@@ -128,7 +130,7 @@ class _TimedCache(Generic[_Value]):
         self._kept: dict[Key, _Entry[_Value]] = {}
         self._order: deque[_Entry[_Value]] = deque()
         """Entries in the order of their end; those that were dropped have none left."""
-        self._of: dict[str, set[Key]] = {}
+        self._of: dict[int, set[Key]] = {}
 
     def find(self, key: Key, now: float) -> _Value | None:
         entry = self._kept.get(key)
@@ -144,11 +146,11 @@ class _TimedCache(Generic[_Value]):
         while self._order and (len(self._order) >= self._most or now >= self._order[0].lease.until):
             self._drop(self._order.popleft())
         lease = Lease(resolution.began + self._seconds)
-        labels = resolution.labels
-        self._kept[key] = entry = _Entry(key, value, lease, labels)
+        prints = tuple(map(fingerprint, resolution.labels))
+        self._kept[key] = entry = _Entry(key, value, lease, prints)
         self._order.append(entry)
-        for label in labels:
-            self._of.setdefault(label, set()).add(key)
+        for print_ in prints:
+            self._of.setdefault(print_, set()).add(key)
         return lease
 
     def _drop(self, entry: _Entry[_Value]) -> None:
@@ -156,15 +158,17 @@ class _TimedCache(Generic[_Value]):
         if self._kept.get(entry.key) is not entry:
             return
         del self._kept[entry.key]
-        for label in entry.labels:
-            keys = self._of[label]
+        for print_ in entry.prints:
+            keys = self._of[print_]
             keys.discard(entry.key)
             if not keys:
-                del self._of[label]
+                del self._of[print_]
 
-    def forget(self, label: str) -> None:
-        for key in list(self._of.get(label, ())):
-            self._drop(self._kept[key])
+    def forget(self, print_: int, chosen: Callable[[_Value], bool] = lambda _: True) -> None:
+        """Drop the chosen values that led by way of an item."""
+        for entry in [self._kept[key] for key in self._of.get(print_, ())]:
+            if chosen(entry.value):
+                self._drop(entry)
 
     def clear(self) -> None:
         for entry in self._order:
@@ -237,8 +241,8 @@ class RedirectCache:
     ) -> None:
         """Begin empty; `version` changes when archives are included, excluded or move.
 
-        `leases` says how long redirects last; without it none does. `lasting` holds those that do:
-        it is to be notified of every change of an item.
+        `leases` says how long redirects last; without it none does. `lasting` holds those that do.
+        `note_change` is to be called with every change of an item that a log has.
         """
         self._version = version
         self._seen = version()
@@ -290,10 +294,12 @@ class RedirectCache:
         match resolution.outcome:
             case Redirect() as outcome:
                 known = CachedRedirect.of(resolution, outcome, resolver)
-                if is_kept:
+                if is_kept and (_is_original(known) or not self._has_news_of(resolution)):
                     self._keep(known, resolution, now)
                 return known
-            case NotFound(impossible="") | Gone() | Unserved() | Chain() if is_kept:
+            case NotFound(impossible="") | Gone() | Unserved() | Chain() if is_kept and (
+                not self._has_news_of(resolution)
+            ):
                 key = _key(resolution.question, resolution.only_for)
                 self._absent.put(key, resolution, resolution, now)
         return resolution
@@ -309,7 +315,7 @@ class RedirectCache:
 
     def _lease(self, known: CachedRedirect, resolution: Resolution, now: float) -> Lease | None:
         """Return the lease of a lasting redirect: an Original, asked for alone, without doubt."""
-        if known.asked is not None or known.terms.state is not State.ORIGINAL:
+        if known.asked is not None or not _is_original(known):
             return None
         if not is_sure(known.terms.archive, resolution.last.evidence):
             return None
@@ -324,10 +330,26 @@ class RedirectCache:
 
     def forget(self, label: str) -> None:
         """Drop what led by way of an item, and cache no resolution of it that is in progress."""
+        print_ = fingerprint(label)
         self._labels.forget(label)
-        self._hot.forget(label)
-        self._absent.forget(label)
-        self.lasting.forget(fingerprint(label))
+        self._hot.forget(print_)
+        self._absent.forget(print_)
+        self.lasting.forget(print_)
+
+    def note_change(self, print_: int, now: float) -> None:
+        """Drop what may be wrong since a log has a change of an item, or will be found so."""
+        self._hot.forget(print_, lambda known: not _is_original(known))
+        self._absent.forget(print_)
+        self.lasting.note_change(print_, now)
+
+    def _has_news_of(self, resolution: Resolution) -> bool:
+        """Return whether a log had a change meanwhile of an item that it led by way of."""
+        prints = map(fingerprint, resolution.labels)
+        return any(self.lasting.changed_since(each, resolution.began) for each in prints)
+
+
+def _is_original(known: CachedRedirect) -> bool:
+    return known.terms.state is State.ORIGINAL
 
 
 def _key(question: Question, only_for: tuple[str, ...] = ()) -> Key:

@@ -105,10 +105,11 @@ class Digests:
 def build_digests(base: Base, leases: WorkerLeases) -> Digests:
     """Build the digests and the redirect cache; of several processes one fetches digests."""
     settings, store, registry = base.settings, base.store, base.registry
-    lasting = LastingRedirects(settings.known)
-    locations = Locations(
-        store.locations, base.clock, quick=store.quick, on_change=lasting.note_change
-    )
+
+    def note_change(print_: int, at: float) -> None:
+        cache.note_change(print_, at)
+
+    locations = Locations(store.locations, base.clock, quick=store.quick, on_change=note_change)
     followed = FollowedLogs(settings.hot_seconds)
     fetcher = DigestFetcher(
         registry,
@@ -126,7 +127,7 @@ def build_digests(base: Base, leases: WorkerLeases) -> Digests:
         base.client,
         registry,
         locations,
-        lasting.note_change,
+        note_change,
         seconds=settings.hot_seconds,
         longest=settings.known_seconds,
     )
@@ -134,7 +135,7 @@ def build_digests(base: Base, leases: WorkerLeases) -> Digests:
         lambda: registry.version,
         hot_seconds=settings.hot_seconds,
         absent_seconds=settings.absent_seconds,
-        lasting=lasting,
+        lasting=LastingRedirects(settings.known),
         leases=log_follower,
     )
     notices = ChangeNotices(fetcher, store.feed, base.clock, lambda: leases.holds(DIGESTS))
