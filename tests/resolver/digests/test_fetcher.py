@@ -179,7 +179,7 @@ class Desk:
         """Ends the fetching, and begins it anew."""
         self.start()
 
-    def start(self, **more: object) -> None:
+    def start(self, seconds: float = 0.01, **more: object) -> None:
         """Begin with an empty memory."""
         self.locations = Locations(
             self.store.locations,
@@ -195,7 +195,7 @@ class Desk:
             self.clock,
             on_duty=lambda: self.on_duty,
             tick=0.001,
-            seconds=0.01,
+            seconds=seconds,
             **more,  # type: ignore[arg-type]  # its options
         )
 
@@ -558,6 +558,26 @@ def test_who_is_not_on_duty_asks_nobody_and_sees_what_others_fetch(
         desk.on_duty = True
         await until(lambda: bool(desk.log(1).asked))
         assert desk.log(1).asked[0] == (EPOCH, 10)
+
+    play(store, story)
+
+
+def test_when_the_duty_is_back_all_digests_are_read_again_and_stand_for_answers(
+    store: SqlResolverStore,
+) -> None:
+    async def story(desk: Desk) -> None:
+        desk.start(seconds=3600.0, followed=FollowedLogs(10.0))
+        await desk.again()
+        nothing = [page(after=10)] * 2
+        for number in (1, 2):
+            pages = (replace(each, notifies=True) for each in (page(number), *nothing))
+            await desk.include(number, *pages)
+        for reads in (1, 2, 3):
+            desk.on_duty = True
+            await until(lambda: desk.digests.standing == 2)
+            assert [len(desk.log(number).asked) for number in (1, 2)] == [reads, reads]
+            desk.on_duty = False
+            await until(lambda: desk.digests.standing == 0)
 
     play(store, story)
 

@@ -129,6 +129,8 @@ class DigestFetcher:
         is_on_duty = self._on_duty()
         if self.followed.is_relayed == is_on_duty:
             self.followed.begin(is_relayed=not is_on_duty)
+            if is_on_duty:
+                self._read_again(now)
         if is_on_duty and self._was_on_duty:
             await self._line_up(now)
             self._begin_due(now)
@@ -178,6 +180,11 @@ class DigestFetcher:
         turn = self._turns.get(archive)
         if turn is not None and not turn.is_refused and turn.due > due:
             self._wait(archive, replace(turn, due=due, interval=self._seconds))
+
+    def _read_again(self, now: float) -> None:
+        """Read all digests soon: the duty is back, and none stands for an answer before that."""
+        for archive in self._turns:
+            self._hurry(archive, now)
 
     def _wait(self, archive: str, turn: FetchTurn) -> None:
         self._turns[archive] = turn
