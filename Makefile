@@ -36,16 +36,18 @@ install: $(INSTALLED) ## create .venv from the lock file
 up: $(INSTALLED) ## run a resolver and an archive with a few items, until Ctrl-C
 	@$(BIN)/ibi up --demo
 
-# Independent programs that some tests use: Tcl reads our pair lists, a browser opens pages and deposited files.
-JUDGES := tclsh chromium
-PACKAGES := tcl chromium
+# Independent programs that some tests use, each as command=package: Tcl reads our pair lists, a browser opens pages and
+# deposited files. A command that is there already stays: its package may conflict with where it came from.
+JUDGES := tclsh=tcl chromium=chromium
 .PHONY: judges
 judges: ## install the Debian packages of tclsh and chromium, which some tests use, if they are missing
-	@for judge in $(JUDGES); do command -v $$judge > /dev/null || missing=yes; done; \
+	@for judge in $(JUDGES); do \
+	  command -v "$${judge%%=*}" > /dev/null || missing="$$missing $${judge#*=}"; \
+	done; \
 	if [ -n "$$missing" ] && [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
-	  echo "Installing $(PACKAGES), which some tests need (once) ..."; \
+	  echo "Installing$$missing, which some tests need (once) ..."; \
 	  export DEBIAN_FRONTEND=noninteractive; apt-get --quiet=2 update > /dev/null; \
-	  apt-get --quiet=2 install --yes --no-install-recommends $(PACKAGES) > /dev/null; \
+	  apt-get --quiet=2 install --yes --no-install-recommends $$missing > /dev/null; \
 	fi
 
 # One process more than cores, because some tests spend their time waiting for time-outs.
@@ -95,8 +97,8 @@ attack: $(INSTALLED) judges ## run all attacks of the threat model in full, with
 # Packages of npm are installed beside the Python packages; their scripts, which would download browsers, never run.
 NPM_PACKAGES := .venv/judges/.installed
 $(NPM_PACKAGES): tests/browser/package.json tests/browser/package-lock.json | $(INSTALLED)
-	@$(MAKE) --no-print-directory judges JUDGES="chromium firefox-esr lynx java npm" \
-	  PACKAGES="chromium firefox-esr lynx default-jre-headless npm"
+	@$(MAKE) --no-print-directory judges \
+	  JUDGES="chromium=chromium firefox-esr=firefox-esr lynx=lynx java=default-jre-headless npm=npm"
 	@echo "Installing pa11y, Lighthouse and vnu into .venv/judges (once) ..."
 	@mkdir -p .venv/judges && cp $^ .venv/judges
 	@cd .venv/judges && npm ci --ignore-scripts --no-audit --no-fund --silent
