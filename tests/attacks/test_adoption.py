@@ -16,7 +16,13 @@ from typing import Any, Final
 
 from tests.support.servers.archive import ArchiveServer, neighbour
 from tests.support.servers.attacked import FULL, switched_off
-from tests.support.servers.attacked_resolver import WITHOUT_TRUST, at_once, attacked, conflicts
+from tests.support.servers.attacked_resolver import (
+    WITHOUT_TRUST,
+    at_once,
+    attacked,
+    conflicts,
+    metric,
+)
 from tests.support.servers.federation import link
 from tests.support.servers.resolver import ResolverServer
 from tests.support.waiting import wait_for, wait_until
@@ -123,6 +129,8 @@ def test_no_reader_is_sent_to_a_rogue_that_adopts(tmp_path: Path) -> None:
             claimants = {claim["archive"] for claim in case["claims"]}
             assert claimants == {victim.service, rogue.service}
 
+        # A reader may join a search that is still running, which has the answer of the victim.
+        wait_until(lambda: metric(all_of_it.resolver, "searches_under_way") == 0)
         victim.kill()
         assert all_of_it.readers() == {"503": 2 * COUNT}
         victim.start()
