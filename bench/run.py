@@ -13,7 +13,7 @@ from bench.labels import formats as labels
 from bench.labels import lengths as label_lengths
 from bench.minting import in_process as minting
 from bench.minting import service as minting_http
-from bench.resolver import cold, warm
+from bench.resolver import cold, large_digest, warm
 from bench.support.goals import rows
 from bench.support.measure import machine, today
 
@@ -43,6 +43,7 @@ SECTIONS = {
     "Pages: items with many files and editions, and a crowd of readers": item_pages.pages_of_items,
     "Resolution: warm, against nginx": warm.against_nginx,
     "Resolution: cold, among many archives": cold.among_many,
+    "Resolution: a digest of fifty million names": large_digest.fifty_million_names,
     "Federation: 100,000 archives and a thousand million items, by statistics": (
         scale.by_statistics
     ),
