@@ -106,6 +106,33 @@ def test_labels_are_suggested(text: str, suggested: tuple[str, ...]) -> None:
     assert what_is(text, now).suggestions == suggested
 
 
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [
+        ("IBI: 8JMKD3MGP7W/3EPGUEI5", "8JMKD3MGP7W/3EPGUEI5"),
+        ("ibi: <8JMKD3MGP7W/3EPGUEI5>.", "8JMKD3MGP7W/3EPGUEI5"),
+        ("ibi: ibi:8JMKD3NGP7W/3EPGUE5", "8JMKD3NGP7W/3EPGUE5"),
+        ("LINS, B. Rivers. Recife, 2013. IBI: 8JMKD3MGP7W/ 3EPGUEI5. Rev.", "3EPGUEI5"),
+    ],
+)
+def test_a_mistyped_label_is_no_text_to_search_for(text: str, label: str) -> None:
+    pasted = what_is(text, NOW)
+    assert pasted.kind is Kind.UNKNOWN
+    assert pasted.is_called_label
+    assert pasted.given == text
+    assert label in pasted.fault
+
+
+def test_a_label_with_look_alikes_is_suggested_in_a_reference() -> None:
+    pasted = what_is("LINS, B. Rivers. IBI: <8JMKD3MGP7W/3EPGU05>.", NOW)
+    assert pasted.suggestions == ("8JMKD3MGP7W/3EPGUQ5",)
+
+
+@pytest.mark.parametrize("text", ["ibi: fires and/or floods", f"IBI: {LABEL} and IBI: x/y", "ibi:"])
+def test_other_texts_name_no_mistyped_label(text: str) -> None:
+    assert not what_is(text, NOW).is_called_label
+
+
 def test_there_are_few_suggestions() -> None:
     many = " ".join(f"sid.inpe.br/a{number}/2013/09.04.12.27.57" for number in range(9))
     assert len(what_is(f"x {many}", NOW).suggestions) == 3

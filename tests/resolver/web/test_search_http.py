@@ -227,6 +227,20 @@ def test_a_bounded_number_of_archives_is_asked(tmp_path: Path) -> None:
         assert "3 other archives were not asked." in page(resolver, "many")
 
 
+def test_a_mistyped_label_is_explained_and_not_searched_for(resolver: ResolverServer) -> None:
+    html = page(resolver, "IBI: 8JMKD3MGP7W/3EPGUEI5")
+    assert "This is no identifier that can be read" in html
+    assert "at character 19" in html
+    assert "every character counts" in html
+    assert "No archive" not in html
+    assert "cada caractere conta" in page(resolver, "IBI: 8JMKD3MGP7W/3EPGUEI5", "pt")
+
+
+def test_a_label_leads_to_its_description_and_its_newest_edition(resolver: ResolverServer) -> None:
+    found_ = links(page(resolver, f"IBI: {LABEL[:12]} {LABEL[12:]}"))
+    assert {f"/{LABEL}", f"/{LABEL}:", f"/{LABEL}!", f"/{LABEL}+"} <= set(found_)
+
+
 def test_a_search_needs_words(resolver: ResolverServer) -> None:
     for query in ("", "?q=", "?q=%20"):
         refused: Answer = resolver.get(f"/api/v1/search{query}")

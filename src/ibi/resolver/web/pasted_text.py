@@ -36,6 +36,11 @@ _DIVIDER: Final = {"doi": "/", "hdl": "/", "ark": ":/", "urn": ":"}
 # Where a label may begin in a longer text, and what may follow it there.
 _BEGINNING: Final = re.compile(r"(?:^|(?<=[\s/<(\"'=:]))(?=[A-Za-z0-9])")
 _END: Final = frozenset(("", *" \t\r\n/!+:?#.,;)>\"'&"))
+# What a reference calls a label, valid or not; a slash tells it from words. Its parts are bounded,
+# so that no text takes long.
+_CALLED_LABEL: Final = re.compile(
+    r"\bibi:\s{0,9}<?\s{0,9}([^\s<>,;/]{1,256}\s?/\s?[^\s<>,;]{1,256})", re.IGNORECASE
+)
 _MAX_GUESSES: Final = 3
 """Labels that are guessed in a longer text; more would be noise."""
 
@@ -72,6 +77,8 @@ class PastedText:
     """doi, hdl, ark or urn."""
     fault: str = ""
     """Why it cannot be parsed, in English."""
+    is_called_label: bool = False
+    """Whether "IBI:" introduces what cannot be parsed, so that it is no text to search for."""
 
 
 def what_is(text: str, now: Instant) -> PastedText:
@@ -101,6 +108,11 @@ def _of_ours(text: str, given: str, now: Instant) -> PastedText:
 
 
 def _unreadable(text: str, given: str, fault: ReadingError, now: Instant) -> PastedText:
+    called = _CALLED_LABEL.search(given) if len(given) <= MAX_TEXT else None
+    if called is not None and called[1] != given and not any(_inside(given, now)):
+        of_label = what_is(called[1], now)
+        if of_label.kind is Kind.UNKNOWN:
+            return replace(of_label, given=text, is_called_label=True)
     kind = Kind.WEB_ADDRESS if is_web_address(given) else Kind.UNKNOWN
     suggestions = dict.fromkeys((*fault.suggestions, *islice(_inside(given, now), _MAX_GUESSES)))
     # For a Web address only the labels in it matter, not why it is no label itself.

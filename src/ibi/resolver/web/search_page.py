@@ -216,4 +216,6 @@ def _has_words(pasted: PastedText) -> bool:
     """Return whether a text is searched for: it is no identifier, and has none in it."""
     if pasted.kind is not Kind.UNKNOWN or pasted.suggestions or pasted.system:
         return False
+    if pasted.is_called_label:
+        return False
     return "/" not in pasted.given.strip() or len(pasted.given.split()) > 1
