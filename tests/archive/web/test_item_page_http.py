@@ -132,3 +132,39 @@ def squares(lines: str, margin: int) -> set[tuple[int, int]]:
             found |= {(int(x) + step - margin, int(y) - margin) for step in range(int(given[0]))}
             x += given[0]
     return found
+
+
+def test_a_subject_leads_to_other_items_with_it(archive: ArchiveServer) -> None:
+    for title in ("First", "Second"):
+        path = described(archive, titles=[title], subjects=['the "great" flood'])
+    linked = re.search(r'class="tag" href="([^"]+)"', page_of(archive, path))
+    assert linked is not None
+    assert linked[1].startswith("/search?q=%22the+great+flood%22")
+    titles = re.findall(r'/[^"]+:" dir="auto">([^<]+)</a></h3>', page_of(archive, linked[1]))
+    assert sorted(titles) == ["First", "Second"]
+
+
+def test_the_page_of_a_deleted_item_names_its_replacement(archive: ArchiveServer) -> None:
+    old, new = (
+        archive.deposit(
+            {"a.txt": b"a"}, metadata={"titles": [title], "creators": ["Lins, Beatriz"]}
+        )
+        for title in ("Draft", "Final <text>")
+    )
+    reason = {"reason": "Full of errors", "replaced_by": new["ibip"]}
+    assert archive.api("POST", f"items/{old['rep']}/deletion", reason).status == 200
+    for address in (f"/{old['ibip']}", f"/displaydoccontent.cgi/{old['ibip']}"):
+        answer = archive.get(address, accept="text/html")
+        assert answer.status == 410
+        said = section(answer.body.decode(), "instead").replace("/ ", "/")
+        assert said == f"Replaced by Final <text> Beatriz Lins · {new['ibip']} Open the replacement"
+
+
+def test_a_collection_is_named_in_the_language_of_the_reader(archive: ArchiveServer) -> None:
+    titles = [{"value": "Rivers", "language": "en"}, {"value": "Rios", "language": "pt"}]
+    record = {"titles": titles, "types": ["Collection"]}
+    rivers = archive.deposit(metadata=record)
+    item = archive.deposit({"a.txt": b"a"}, metadata={"titles": ["T"]}, collections=[rivers["rep"]])
+    path = f"/col/{archive.item(item['rep'])['metadata']['rep']}/doc/metadata"
+    assert ">Rivers</a>" in page_of(archive, path)
+    assert ">Rios</a>" in page_of(archive, path, "pt")

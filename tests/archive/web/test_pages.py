@@ -302,7 +302,11 @@ def several(word: str = "palavra") -> dict[str, Callable[[], Page]]:
             RefusedListView(forms=FORMS, title=word), ENGLISH, here
         ),
         "tombstone": lambda: pages.tombstone(
-            TombstoneView(forms=FORMS, tombstone=stone, title=word), PORTUGUESE, here
+            TombstoneView(
+                forms=FORMS, tombstone=stone, record=full.record, replacement=full.record
+            ),
+            PORTUGUESE,
+            here,
         ),
         "bare tombstone": lambda: pages.tombstone(
             TombstoneView(forms=OTHER, tombstone=Tombstone(NOVEMBER, "", "")), ENGLISH
@@ -746,12 +750,21 @@ def test_files_of_a_folder_stand_together() -> None:
 
 def test_a_tombstone_tells_who_when_why_and_what_instead() -> None:
     stone = Tombstone(NOVEMBER, "The administrator", "Twice deposited", OTHER)
-    view = TombstoneView(forms=FORMS, tombstone=stone, title="A title")
+    record = MetadataRecord(
+        titles=(Text("A title"),),
+        creators=(Agent("Lins, Beatriz"),),
+        types=("Dataset",),
+        dates=("2004",),
+    )
+    view = TombstoneView(forms=FORMS, tombstone=stone, record=record)
     document = Document(PAGES.tombstone(view, ENGLISH))
-    assert "Deleted A title This item was deleted." in document.text
+    assert "Deleted Data set 2004 A title Lins, Beatriz This item was deleted." in document.text
     assert "Reason Twice deposited Deleted on November 14, 2023" in document.text
     assert "Deleted by The administrator Identifiers sid.inpe.br" in document.text
     assert "Replaced by LK47B6W/362SFKH" in document.text
+    known = replace(view, replacement=replace(record, titles=(Text("A better title"),)))
+    text = Document(PAGES.tombstone(known, ENGLISH)).text
+    assert "Replaced by A better title Lins, Beatriz · LK47B6W/362SFKH" in text
 
 
 def test_a_problem_says_what_to_do() -> None:

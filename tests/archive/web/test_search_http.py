@@ -224,7 +224,7 @@ def test_readers_browse_by_facets(shelf: Shelf) -> None:
 
 def test_a_feed_reader_follows_a_search(shelf: Shelf) -> None:
     answer = shelf.archive.get("/feed.atom?q=fonseca&page=3&sort=title")
-    assert answer.headers["content-type"] == "application/atom+xml"
+    assert answer.headers["content-type"] == "application/atom+xml; charset=utf-8"
     feed = feedparser.parse(answer.body)
     assert not feed.bozo, feed.bozo_exception
     assert feed.version == "atom10"

@@ -614,7 +614,7 @@ def test_the_list_of_archives_says_how_each_stands() -> None:
     view = ArchivesView(archives=registered("x"), now=NOVEMBER + 3_600 * 10**9, open_conflicts=1)
     english, portuguese = PAGES.archives(view, ENGLISH), PAGES.archives(view, PORTUGUESE)
     shown = text_of(english)
-    assert f"{FIRST} first.example In service November 14, 2023" in shown
+    assert f"first.example {FIRST} In service November 14, 2023" in shown
     assert "Does not answer" in shown
     assert "Waits for confirmation" in shown
     assert "Switched off" in shown

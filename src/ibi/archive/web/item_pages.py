@@ -102,7 +102,9 @@ class ItemPages:
             described=item.tombstone,
             target=context.target,
             editions=context.editions,
-            collections=context.collections,
+            collections=tuple(
+                (each.item.forms, _title(each, request)) for each in context.collections
+            ),
             is_collection=is_collection(item, look.record),
             acts=context.acts,
             checked=context.checked,
@@ -180,15 +182,18 @@ class ItemPages:
         response.headers["Vary"] = "Accept, Accept-Language, Authorization"
         return response
 
-    def tombstone(self, look: ItemWithMetadata, request: Request) -> Response:
+    def tombstone(
+        self, look: ItemWithMetadata, replacement: ItemWithMetadata | None, request: Request
+    ) -> Response:
         """Return the tombstone of a deleted item: a page, or a problem document for programs."""
         tombstone = look.item.tombstone
         assert tombstone is not None  # noqa: S101  # only of deleted items
         view = TombstoneView(
             forms=look.item.forms,
             tombstone=tombstone,
-            title=_title(look, request),
+            record=_record(look, request),
             metadata=look.metadata.item.forms if look.record and look.metadata else None,
+            replacement=_record(replacement, request) if replacement else None,
         )
         if _prefers_json(request):
             response = _tombstone_problem(view, preference(request))

@@ -253,7 +253,17 @@ class PublicRoutes:
 
     async def _tombstone(self, label: Label, request: Request) -> Response:
         look = await self._look(lambda: self._archive.get_described(label))
-        return self._pages.tombstone(look, request)
+        return await self._buried(look, request)
+
+    async def _buried(self, look: ItemWithMetadata, request: Request) -> Response:
+        replacement = await self._look(lambda: self._replacement(look.item))
+        return self._pages.tombstone(look, replacement, request)
+
+    def _replacement(self, item: Item) -> ItemWithMetadata | None:
+        """Return the item that replaces a deleted one, if this archive has it."""
+        forms = item.tombstone.replaced_by if item.tombstone else None
+        found = self._archive.find(forms) if forms else None
+        return self._archive.get_described(found.forms.label) if found else None
 
     async def _metadata(self, label: Label, request: Request) -> Response:
         """Show metadata: as a page, or by `choice` in a format."""
@@ -293,7 +303,7 @@ class PublicRoutes:
             raise HTTPException(HTTPStatus.NOT_FOUND)
         look = await self._look(lambda: self._archive.get_described(found[0]))
         if look.item.state is State.DELETED:
-            return self._pages.tombstone(look, request)
+            return await self._buried(look, request)
         if not look.item.list_public:
             return self._pages.files_refused(look, request)
         if request.query_params.get(FORMAT) == ZIP:

@@ -281,6 +281,14 @@ class TombstoneView:
 
     forms: Forms
     tombstone: Tombstone
-    title: str = ""
+    record: MetadataRecord | None = None
+    """The description of the item, if it is still here."""
     metadata: Forms | None = None
     """The metadata of the item, if they are still here."""
+    replacement: MetadataRecord | None = None
+    """The description of the item that replaces it, if this archive has it."""
+
+    @property
+    def title(self) -> str:
+        """The title of the item; empty if it is not known."""
+        return self.record.title.value if self.record else ""

@@ -103,6 +103,12 @@ class Links:
         """Return the search for all items of a person, in the language chosen for this page."""
         return self.own(f"{SEARCH}?creator={quote_plus(name, errors='replace')}", here)
 
+    def of_phrase(self, text: str, here: str) -> str:
+        """Return the search for all items with these words in a row, as subjects have."""
+        phrase = " ".join(text.replace('"', " ").split())
+        quoted = quote_plus(f'"{phrase}"', errors="replace")
+        return self.own(f"{SEARCH}?q={quoted}", here)
+
     def item(self, forms: Forms, here: str) -> str:
         """Return the page of an item of this site, in the language chosen for this one."""
         return self.own(f"/{quote(forms.short.spelling, '/@')}:", here)

@@ -53,7 +53,9 @@ class FeedEndpoint:
         status = validators.judge(request.headers)
         if status is not None:
             return Response(status_code=status, headers=headers)
-        return Response(body, headers=headers, media_type=MEDIA_TYPE)
+        # Browsers show a feed as a text, and take its encoding from here, not from the XML.
+        headers["Content-Type"] = f"{MEDIA_TYPE}; charset=utf-8"
+        return Response(body, headers=headers)
 
     def _feed(self, query: SearchQuery, found: Sequence[ItemWithMetadata]) -> Feed:
         base, pairs = self._urls.base, f"?{query.pairs}" if query.pairs else ""

@@ -12,12 +12,11 @@ from ibi.archive.ports.catalogue import FileTotal, HistoryChoice, StoredItem
 from ibi.archive.ports.maintenance import HolderRecord
 from ibi.archive.rules.calendar import day_of, last_months
 from ibi.archive.web.item.preview import Preview
-from ibi.archive.web.item.related import RelatedItems, title_of
+from ibi.archive.web.item.related import RelatedItems
 from ibi.archive.web.item.usage import ItemUsage, item_usage
 from ibi.archive.web.views import FIRST_FILES, NO_EDITIONS, Editions, PastAct
 from ibi.model.clock import SECOND
 from ibi.model.item import File, Item, State
-from ibi.model.label_pair import Forms
 
 MONTHS: Final = 12
 """Months of the plot of accesses, with the present one."""
@@ -52,8 +51,8 @@ class ItemContext:
     """Number and size of the files that can be downloaded together; None if there are none."""
     target: File | None = None
     editions: Editions = NO_EDITIONS
-    collections: tuple[tuple[Forms, str], ...] = ()
-    """The collections that it belongs to, with their titles."""
+    collections: tuple[ItemWithMetadata, ...] = ()
+    """The collections that it belongs to."""
     acts: tuple[PastAct, ...] = ()
     checked: int = 0
     """When a Copy was last compared with its Original; nanoseconds of POSIX time, 0 if never."""
@@ -90,7 +89,7 @@ class ItemContexts:
             total=self._total(look.held),
             target=self._items.file(look.held.id, item.target) if item.target else None,
             editions=self._related.editions(look),
-            collections=self._collections_of(item),
+            collections=tuple(self._collections.found_among(item.collections)),
             acts=self._acts(item),
             checked=copy.checked,
             missing=copy.missing,
@@ -108,10 +107,6 @@ class ItemContexts:
         if not held.item.list_public or held.item.runs_at:
             return None
         return self._items.file_totals([held.id]).get(held.id)
-
-    def _collections_of(self, item: Item) -> tuple[tuple[Forms, str], ...]:
-        found = self._collections.found_among(item.collections)
-        return tuple((each.item.forms, title_of(each.metadata)) for each in found)
 
     def _acts(self, item: Item) -> tuple[PastAct, ...]:
         choice = HistoryChoice(label=item.forms.label.canonical)
