@@ -162,7 +162,7 @@ def _serve(folder: Path, port: int) -> None:
     from starlette.responses import Response  # noqa: PLC0415
     from starlette.routing import Route  # noqa: PLC0415
 
-    from ibi.archive.web.file_delivery import Content, deliver  # noqa: PLC0415
+    from ibi.archive.web.delivery.file_delivery import Content, deliver  # noqa: PLC0415
     from ibi.foundation.web.bounded_http import BoundedHttp  # noqa: PLC0415
 
     async def answer(request: Request) -> Response:

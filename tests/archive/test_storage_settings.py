@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ibi.archive.settings import ArchiveSettings, checked, moved, rewritten
-from ibi.archive.web.media_types import stored_headers
+from ibi.archive.web.delivery.media_types import stored_headers
 from ibi.errors import ArchiveRequestError
 from ibi.model.item import File
 

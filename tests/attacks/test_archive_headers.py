@@ -35,10 +35,10 @@ WITHOUT_ESCAPING: Final = """
 import re
 from starlette.convertors import PathConvertor
 from uvicorn.protocols.http import httptools_impl
-from ibi.archive.web import public_routes
+from ibi.archive.web import redirects
 
 PathConvertor.regex = "(?s:.*)"  # without, no path with a line end leads anywhere
-public_routes.in_url = public_routes.url_mended = str
+redirects.in_url = redirects.url_mended = str
 httptools_impl.HEADER_VALUE_RE = re.compile(b"(?!)")
 """
 

@@ -63,7 +63,7 @@ from dataclasses import replace
 
 from markupsafe import Markup
 
-from ibi.archive.web import file_delivery
+from ibi.archive.web.delivery import file_delivery
 from ibi.archive.web.item import previews
 from ibi.foundation.pages import response
 

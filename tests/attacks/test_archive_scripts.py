@@ -34,7 +34,7 @@ COUNT: Final = None if FULL else 10
 """How many are opened; None: all."""
 
 WITHOUT_POLICY: Final = """
-from ibi.archive.web import file_delivery
+from ibi.archive.web.delivery import file_delivery
 
 file_delivery._SANDBOX = file_delivery._PDF = "img-src *"
 """

@@ -22,8 +22,8 @@ from starlette.routing import Route
 from uvicorn.protocols.http import httptools_impl
 
 from ibi.archive.storage.files.folder_listing import LocalFile
-from ibi.archive.web import file_delivery
-from ibi.archive.web.file_delivery import Content, deliver
+from ibi.archive.web.delivery import file_delivery
+from ibi.archive.web.delivery.file_delivery import Content, deliver
 from ibi.foundation.web.header_values import uri
 from tests.support.clients.raw_http import Answer, Connection
 from tests.support.servers.file_delivery import served

@@ -20,7 +20,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from ibi.archive.rules.file_path import check_path
 from ibi.archive.storage.files.folder_listing import LocalFile
-from ibi.archive.web.file_delivery import Content, deliver
+from ibi.archive.web.delivery.file_delivery import Content, deliver
 from ibi.errors import FileNameError
 from ibi.foundation.system.safe_open import open_beneath
 from ibi.foundation.web.bounded_http import BoundedHttp

@@ -11,7 +11,7 @@ from typing import Final
 
 from ibi.archive.ports.catalogue import Items, StoredItem
 from ibi.archive.settings import Landing
-from ibi.archive.web.media_types import is_shown
+from ibi.archive.web.delivery.media_types import is_shown
 from ibi.model.item import State
 from ibi.wire.percent_encoding import path as in_url
 

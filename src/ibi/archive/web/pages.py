@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from ibi.archive.web.delivery.media_types import is_shown, media_type_of, short_name
 from ibi.archive.web.discovery.views import (
     BrowseView,
     CollectionsView,
@@ -13,7 +14,6 @@ from ibi.archive.web.discovery.views import (
     SearchView,
 )
 from ibi.archive.web.item.preview import preview_kind
-from ibi.archive.web.media_types import is_shown, media_type_of, short_name
 from ibi.archive.web.printed_label import check_character_of, qr_code
 from ibi.archive.web.statistics_view import StatisticsView
 from ibi.archive.web.views import (

@@ -17,8 +17,8 @@ from ibi.archive.archive import Archive, ItemWithMetadata
 from ibi.archive.ports.catalogue import StoredItem
 from ibi.archive.rules.file_path import check_path
 from ibi.archive.rules.item_languages import translated
-from ibi.archive.web.file_chunks import afar
-from ibi.archive.web.file_delivery import Content, deliver
+from ibi.archive.web.delivery.file_chunks import afar
+from ibi.archive.web.delivery.file_delivery import Content, deliver
 from ibi.archive.web.item.endpoint import LIST, LISTS, PICTURE, QR, ItemEndpoint
 from ibi.archive.web.item.whole_download import FORMAT, ZIP, WholeDownloads
 from ibi.archive.web.item_pages import ItemPages
@@ -27,6 +27,7 @@ from ibi.archive.web.manifest import ManifestEndpoint
 from ibi.archive.web.not_here import held_elsewhere, no_format, original_elsewhere
 from ibi.archive.web.protocol import ArchiveService
 from ibi.archive.web.reader_access import ReaderAccess
+from ibi.archive.web.redirects import land, onward, redirect, with_pairs
 from ibi.archive.web.urls import ArchiveUrls, divided
 from ibi.archive.web.usage_recorder import UsageRecorder
 from ibi.errors import (
@@ -49,48 +50,10 @@ from ibi.metadata.formats import FORMATS
 from ibi.model.item import File, Item, State
 from ibi.model.label_pair import Forms
 from ibi.model.metadata_record import MetadataRecord
-from ibi.wire.percent_encoding import path as in_url
-from ibi.wire.percent_encoding import url_mended
 from ibi.wire.url_list import Related
 
 MANIFEST: Final = "/ibi.json"
 """The end of the path of a manifest, after the label."""
-
-
-def with_pairs(url: str, pairs: tuple[str, ...]) -> str:
-    """Add the pairs of a persistent URL that belong to the item."""
-    if not pairs:
-        return url
-    return f"{url}{'&' if '?' in url else '?'}{'&'.join(pairs)}"
-
-
-def onward(runs_at: str, path: str, request: Request) -> Response:
-    """Redirect a reader to a web service that runs elsewhere, with the pairs of the request."""
-    query = request.scope["query_string"].decode("iso-8859-1")
-    address, mark, own = runs_at.partition("?")
-    if {".", ".."} & set(path.split("/")):
-        raise UnknownError("file", path)
-    if path:
-        address = f"{address.rstrip('/')}/{in_url(path)}"
-    further = with_pairs(address + mark + own, (query,) if query else ())
-    # Other characters than those of URLs are encoded, so that no client can forge a header.
-    return redirect(url_mended(further))
-
-
-def redirect(url: str, *, varies: bool = False, public: bool = True) -> Response:
-    """Redirect a reader; a redirect that is not `public` is for this reader alone."""
-    kept = "public, max-age=60" if public else "private, no-store"
-    headers = {"Location": url, "Cache-Control": kept}
-    if varies:
-        headers["Vary"] = "Accept-Language"
-    return Response(status_code=HTTPStatus.FOUND, headers=headers)
-
-
-def land(page: str) -> Response:
-    """Redirect a person to the page of an item; programs get another answer there."""
-    headers = {"Location": page, "Cache-Control": "no-store", "Vary": VARY}
-    return Response(status_code=HTTPStatus.FOUND, headers=headers)
-
 
 T = TypeVar("T")
 

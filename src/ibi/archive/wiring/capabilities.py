@@ -61,8 +61,8 @@ from ibi.archive.web.api.tasks import TasksApi
 from ibi.archive.web.api.transfers import TransfersApi
 from ibi.archive.web.app import BackgroundService
 from ibi.archive.web.citations import Citations
+from ibi.archive.web.delivery.media_types import bare, media_type_of
 from ibi.archive.web.digest import DigestEndpoint
-from ibi.archive.web.media_types import bare, media_type_of
 from ibi.archive.web.metrics import ArchiveMetrics
 from ibi.archive.web.urls import ArchiveUrls
 from ibi.archive.wiring.instance import Instance

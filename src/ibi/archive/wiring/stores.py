@@ -29,7 +29,7 @@ def store_of(settings: ArchiveSettings) -> Store:
     if settings.is_in_objects:
         from ibi.archive.storage.object_store.bucket import Objects
         from ibi.archive.storage.object_store.store import ObjectStore
-        from ibi.archive.web.media_types import stored_headers
+        from ibi.archive.web.delivery.media_types import stored_headers
 
         return ObjectStore(
             Objects(settings.storage, settings.storage_endpoint, settings.storage_region),
@@ -48,7 +48,7 @@ def bulk_files_of(settings: ArchiveSettings) -> BulkFiles:
     if settings.is_in_objects:
         from ibi.archive.storage.object_store.bucket import Objects
         from ibi.archive.storage.object_store.store import ObjectFiles
-        from ibi.archive.web.media_types import stored_headers
+        from ibi.archive.web.delivery.media_types import stored_headers
 
         objects = Objects(settings.storage, settings.storage_endpoint, settings.storage_region)
         return ObjectFiles(objects, stored_headers)

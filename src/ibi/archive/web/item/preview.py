@@ -15,7 +15,7 @@ from typing import Final, Literal, TypeAlias
 
 from markupsafe import Markup
 
-from ibi.archive.web.media_types import bare, media_type_of
+from ibi.archive.web.delivery.media_types import bare, media_type_of
 from ibi.model.item import File
 
 PreviewKind: TypeAlias = Literal["image", "audio", "video", "text", "markdown", "table", "page"]

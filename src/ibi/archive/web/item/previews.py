@@ -10,11 +10,11 @@ from ibi.archive.ports.catalogue import Items
 from ibi.archive.ports.file_store import FileStore, OpenFile
 from ibi.archive.ports.full_text import Pictures
 from ibi.archive.rules.file_path import check_path
-from ibi.archive.web import file_chunks
+from ibi.archive.web.delivery import file_chunks
+from ibi.archive.web.delivery.media_types import bare, media_type_of
 from ibi.archive.web.item.excerpt import decoded, table_excerpt, text_excerpt
 from ibi.archive.web.item.markdown import markdown_html
 from ibi.archive.web.item.preview import Preview, preview_kind
-from ibi.archive.web.media_types import bare, media_type_of
 from ibi.errors import FileNameError, StorageError, UnknownError
 from ibi.model.item import File, Item, State
 

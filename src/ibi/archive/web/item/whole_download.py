@@ -17,9 +17,9 @@ from starlette.types import Receive, Scope, Send
 from ibi.archive.archive import Archive
 from ibi.archive.ports.catalogue import StoredItem
 from ibi.archive.ports.file_store import OpenFile
-from ibi.archive.web.file_chunks import afar
-from ibi.archive.web.file_delivery import send_pieces
-from ibi.archive.web.item.zip_stream import MEDIA_TYPE, zipped
+from ibi.archive.web.delivery.file_chunks import afar
+from ibi.archive.web.delivery.file_delivery import send_pieces
+from ibi.archive.web.delivery.zip_stream import MEDIA_TYPE, zipped
 from ibi.archive.web.urls import ArchiveUrls
 from ibi.archive.web.usage_recorder import UsageRecorder
 from ibi.errors import Sentence, StateError, TooLargeError, UnknownError

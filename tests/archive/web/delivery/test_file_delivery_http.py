@@ -19,7 +19,7 @@ from urllib.parse import quote
 import pytest
 from starlette.requests import Request
 
-from ibi.archive.web.file_delivery import Content
+from ibi.archive.web.delivery.file_delivery import Content
 from ibi.foundation.web import blocking_read, bounded_http, sendfile
 from ibi.foundation.web.bounded_http import BoundedHttp
 from tests.support.clients.raw_http import Answer, Connection

@@ -16,7 +16,7 @@ from zipfile import ZIP_STORED, ZipFile, ZipInfo
 
 from ibi.archive.ports.file_store import OpenFile
 from ibi.archive.rules.file_path import check_path
-from ibi.archive.web import file_chunks
+from ibi.archive.web.delivery import file_chunks
 from ibi.model.clock import SECOND
 from ibi.model.item import File
 

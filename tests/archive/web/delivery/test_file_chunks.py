@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from contextlib import AsyncExitStack, aclosing
 
-from ibi.archive.web import file_chunks
-from ibi.archive.web.file_chunks import FAR_PIECE, PIECE, ROOM
+from ibi.archive.web.delivery import file_chunks
+from ibi.archive.web.delivery.file_chunks import FAR_PIECE, PIECE, ROOM
 
 
 class FarFile:

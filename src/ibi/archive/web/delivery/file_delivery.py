@@ -27,8 +27,8 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from ibi.archive.ports.file_store import OpenFile
-from ibi.archive.web import file_chunks
-from ibi.archive.web.media_types import media_type_of, wants_charset, with_charset
+from ibi.archive.web.delivery import file_chunks
+from ibi.archive.web.delivery.media_types import media_type_of, wants_charset, with_charset
 from ibi.errors import Sentence
 from ibi.foundation.web import sendfile
 from ibi.foundation.web.byte_ranges import ByteRange, read_ranges
