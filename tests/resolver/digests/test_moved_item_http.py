@@ -33,10 +33,10 @@ class ListingArchive(ArchiveDouble):
 
 
 @pytest.fixture
-def resolver(tmp_path: Path) -> Iterator[ResolverServer]:
+def resolver(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[ResolverServer]:
     made = ResolverServer(tmp_path)
     made.wanted_workers = ""  # the process that fetches digests drops what they make wrong
-    made.set(digest_seconds=3600, hot_seconds=60)
+    made.set(digest_seconds=3600, hot_seconds=request.param)
     with made:
         yield made
 
@@ -50,12 +50,16 @@ def archives(resolver: ResolverServer) -> Iterator[tuple[ListingArchive, Listing
         yield former, new
 
 
+def _notify(resolver: ResolverServer, archive: ListingArchive) -> None:
+    """Have an archive say that it has changed, until the resolver takes a further notice of it."""
+    path = f"archives/{archive.service}/changes"
+    wait_until(lambda: resolver.api("POST", path, token="").status == 204)
+
+
 def _lists(resolver: ResolverServer, archive: ListingArchive) -> None:
     """Have an archive list the item, and wait until the resolver has read that."""
     archive.log.append(ITEM)
-    wait_until(
-        lambda: resolver.api("POST", f"archives/{archive.service}/changes", token="").status == 204
-    )
+    _notify(resolver, archive)
     wait_until(lambda: resolver.archives()[archive.service]["digest"]["names"] == 2)
 
 
@@ -64,6 +68,7 @@ def _leads_to(resolver: ResolverServer) -> str:
     return resolver.ask("HEAD", f"/{ITEM}", token="").headers.get("location", "")
 
 
+@pytest.mark.parametrize("resolver", [60], indirect=True)
 def test_the_copy_of_the_former_holder_is_not_given_again_once_another_archive_lists_the_item(
     resolver: ResolverServer, archives: tuple[ListingArchive, ListingArchive]
 ) -> None:
@@ -80,6 +85,8 @@ def test_the_copy_of_the_former_holder_is_not_given_again_once_another_archive_l
     assert _leads_to(resolver) == original
 
 
+# The redirect to the Original is given until its time is over.
+@pytest.mark.parametrize("resolver", [4], indirect=True)
 def test_the_owner_that_has_a_copy_only_is_asked_again_once_another_archive_lists_the_item(
     resolver: ResolverServer, archives: tuple[ListingArchive, ListingArchive]
 ) -> None:
@@ -90,7 +97,7 @@ def test_the_owner_that_has_a_copy_only_is_asked_again_once_another_archive_list
     assert _leads_to(resolver) == former.items[ITEM]["url"]
     former.hold(ITEM, state="Copy", url=copy)
     former.log.append(ITEM)
-    resolver.api("POST", f"archives/{former.service}/changes", token="")
+    _notify(resolver, former)
     wait_until(lambda: _leads_to(resolver) == copy)
     new.hold(ITEM, url=original)
     _lists(resolver, new)

@@ -36,11 +36,12 @@ _DIVIDER: Final = {"doi": "/", "hdl": "/", "ark": ":/", "urn": ":"}
 # Where a label may begin in a longer text, and what may follow it there.
 _BEGINNING: Final = re.compile(r"(?:^|(?<=[\s/<(\"'=:]))(?=[A-Za-z0-9])")
 _END: Final = frozenset(("", *" \t\r\n/!+:?#.,;)>\"'&"))
-# What a reference calls a label, valid or not; a slash tells it from words. Its parts are bounded,
-# so that no text takes long.
-_CALLED_LABEL: Final = re.compile(
-    r"\bibi:\s{0,9}<?\s{0,9}([^\s<>,;/]{1,256}\s?/\s?[^\s<>,;]{1,256})", re.IGNORECASE
-)
+_CALL: Final = re.compile(r"\bibi:", re.IGNORECASE)
+"""How a reference announces a label."""
+_WORD: Final = re.compile(r"[^\s<>,;/]+")
+_SUFFIX: Final = re.compile(r"[^\s<>,;]+")
+_LONGEST_CALL: Final = 600
+"""Characters after "ibi:" in which the label stands."""
 _MAX_GUESSES: Final = 3
 """Labels that are guessed in a longer text; more would be noise."""
 
@@ -108,9 +109,9 @@ def _of_ours(text: str, given: str, now: Instant) -> PastedText:
 
 
 def _unreadable(text: str, given: str, fault: ReadingError, now: Instant) -> PastedText:
-    called = _CALLED_LABEL.search(given) if len(given) <= MAX_TEXT else None
-    if called is not None and called[1] != given and not any(_inside(given, now)):
-        of_label = what_is(called[1], now)
+    called = _called(given) if len(given) <= MAX_TEXT else ""
+    if called and called != given and not any(_inside(given, now)):
+        of_label = what_is(called, now)
         if of_label.kind is Kind.UNKNOWN:
             return replace(of_label, given=text, is_called_label=True)
     kind = Kind.WEB_ADDRESS if is_web_address(given) else Kind.UNKNOWN
@@ -119,6 +120,18 @@ def _unreadable(text: str, given: str, fault: ReadingError, now: Instant) -> Pas
     is_told = kind is not Kind.WEB_ADDRESS or isinstance(fault, PersistentUrlError)
     reason = fault.message() if is_told else ""
     return PastedText(text, kind, suggestions=tuple(suggestions)[:_MAX_GUESSES], fault=reason)
+
+
+def _called(text: str) -> str:
+    """Return what a reference calls a label, valid or not; a slash tells it from words."""
+    for call in _CALL.finditer(text):
+        rest = text[call.end() : call.end() + _LONGEST_CALL].lstrip().removeprefix("<").lstrip()
+        first = _WORD.match(rest)
+        after = rest[first.end() :].lstrip() if first else ""
+        second = _SUFFIX.match(after.removeprefix("/").lstrip()) if after.startswith("/") else None
+        if first and second:
+            return f"{first[0]}/{second[0]}"
+    return ""
 
 
 def _inside(text: str, now: Instant) -> Iterator[str]:
