@@ -250,7 +250,8 @@ def test_a_file_of_the_item_to_which_the_verbs_lead() -> None:
     assert urls(asked(shelf, ":", "/sub folder/b?#%.txt")) == {
         ".metadata": "2021/01.01.00.00/doc/sub%20folder/b%3F%23%25.txt"
     }
-    assert urls(asked(shelf, path="/a.pdf")) == {"": "2020/01.01.00.00/doc/a.pdf"}
+    # That of the target has a mark: the address without it is that of the label alone.
+    assert urls(asked(shelf, path="/a.pdf")) == {"": "2020/01.01.00.00/doc/a.pdf?by-path"}
     assert urls(asked(shelf, path="/")) == {"": "2020/01.01.00.00/doc/a.pdf"}
 
 

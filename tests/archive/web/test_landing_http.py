@@ -117,6 +117,16 @@ def test_other_files_are_always_files(landing: Landing) -> None:
     assert answer.headers["location"] == landing.archive.address + other
 
 
+@pytest.mark.parametrize("headers", [PERSON, TYPED, OWN, {}], ids=["followed", "typed", "own", ""])
+def test_a_file_that_is_asked_for_by_its_path_is_the_file(
+    landing: Landing, headers: dict[str, str]
+) -> None:
+    answer = landing.get(f"/{landing.packed['ibip']}/data.zip", headers)
+    assert answer.status == 302
+    path = answer.headers["location"].removeprefix(landing.archive.address)
+    assert landing.get(path, headers).body == ZIP
+
+
 def test_people_get_what_browsers_show(landing: Landing) -> None:
     target = landing.file(landing.shown, "a.txt")
     answer = landing.get(f"/{landing.shown['ibip']}", PERSON)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from ibi.archive.rules.access import MayRead, reads_from
 from ibi.archive.rules.item_languages import own_languages
@@ -50,6 +50,12 @@ __all__ = [
 
 IssueKey: TypeAlias = Callable[[Sequence[Related]], UrlKey]
 """Issues a fresh key for the URLs of one answer."""
+
+
+BY_PATH: Final = "by-path"
+"""The query of the URL of a target file that was asked for by its path.
+
+A URL without it is also that of the label alone, which may lead people to the page of the item."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,7 +260,10 @@ def _url(
         return f"{identity.base}/displaydoccontent.cgi/{short}?displaytype=FileList", content
     if request.file:
         is_there = _is_downward if item.runs_at else partial(knowledge.has_file, item)
-        return (folder + in_url(request.file) if is_there(request.file) else ""), content
+        if not is_there(request.file):
+            return "", content
+        mark = f"?{BY_PATH}" if request.file == item.target else ""
+        return folder + in_url(request.file) + mark, content
     if item.runs_at:
         return folder, content
     if item.target:

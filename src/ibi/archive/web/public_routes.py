@@ -15,6 +15,7 @@ from starlette.routing import Route
 
 from ibi.archive.archive import Archive, ItemWithMetadata
 from ibi.archive.ports.catalogue import StoredItem
+from ibi.archive.rules.answer import BY_PATH
 from ibi.archive.rules.file_path import check_path
 from ibi.archive.rules.item_languages import translated
 from ibi.archive.web.delivery.file_chunks import afar
@@ -134,7 +135,8 @@ class PublicRoutes:
 
     async def _target(self, held: StoredItem, path: str, request: Request) -> Response:
         """Deliver a file, or land a person who follows a label to it on the page of the item."""
-        if path == held.item.target and comes_from_elsewhere(request.headers):
+        is_marked = BY_PATH in request.query_params
+        if path == held.item.target and not is_marked and comes_from_elsewhere(request.headers):
             page = await self._look(lambda: self._landing.address(held))
             if page:
                 return land(page)
