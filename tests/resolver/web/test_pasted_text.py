@@ -128,6 +128,23 @@ def test_a_label_with_look_alikes_is_suggested_in_a_reference() -> None:
     assert pasted.suggestions == ("8JMKD3MGP7W/3EPGUQ5",)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"LINS, B. Rivers. IBI: {LABEL}. Available at: http://urlib.net/{LABEL}.",
+        f"LINS, B. Rivers. Available at: http://urlib.net/{LABEL}. Access: 2026.",
+        f"LINS, B. Rivers and/or lakes. <http://urlib.net/{NAME}>.",
+    ],
+)
+@pytest.mark.parametrize("line_end", ["/ ", "/\n", "/  \r\n"])
+def test_a_label_is_found_that_columns_break_after_its_slash(text: str, line_end: str) -> None:
+    label = NAME if NAME in text else LABEL
+    prefix, _, suffix = label.rpartition("/")
+    pasted = what_is(text.replace(label, f"{prefix}{line_end}{suffix}"), NOW)
+    assert (pasted.kind, pasted.found) == (Kind.UNKNOWN, (label,))
+    assert what_is(text, NOW).found == (label,)
+
+
 @pytest.mark.parametrize("text", ["ibi: fires and/or floods", f"IBI: {LABEL} and IBI: x/y", "ibi:"])
 def test_other_texts_name_no_mistyped_label(text: str) -> None:
     assert not what_is(text, NOW).is_called_label

@@ -42,6 +42,8 @@ _WORD: Final = re.compile(r"[^\s<>,;/]+")
 _SUFFIX: Final = re.compile(r"[^\s<>,;]+")
 _LONGEST_CALL: Final = 600
 """Characters after "ibi:" in which the label stands."""
+_BREAK: Final = re.compile(r"/\s{1,9}")
+"""A slash at the end of a line: columns break addresses there."""
 _MAX_GUESSES: Final = 3
 """Labels that are guessed in a longer text; more would be noise."""
 
@@ -74,6 +76,8 @@ class PastedText:
     warnings: tuple[LabelWarning, ...] = ()
     suggestions: tuple[str, ...] = ()
     """Labels that may have been meant."""
+    found: tuple[str, ...] = ()
+    """Labels that stand in a longer text, also if a line of it ends within them."""
     system: str = ""
     """doi, hdl, ark or urn."""
     fault: str = ""
@@ -109,17 +113,24 @@ def _of_ours(text: str, given: str, now: Instant) -> PastedText:
 
 
 def _unreadable(text: str, given: str, fault: ReadingError, now: Instant) -> PastedText:
+    found = _found(given, now)
     called = _called(given) if len(given) <= MAX_TEXT else ""
-    if called and called != given and not any(_inside(given, now)):
+    if called and called != given and not found:
         of_label = what_is(called, now)
         if of_label.kind is Kind.UNKNOWN:
             return replace(of_label, given=text, is_called_label=True)
     kind = Kind.WEB_ADDRESS if is_web_address(given) else Kind.UNKNOWN
-    suggestions = dict.fromkeys((*fault.suggestions, *islice(_inside(given, now), _MAX_GUESSES)))
+    suggestions = tuple(dict.fromkeys((*fault.suggestions, *found)))[:_MAX_GUESSES]
     # For a Web address only the labels in it matter, not why it is no label itself.
     is_told = kind is not Kind.WEB_ADDRESS or isinstance(fault, PersistentUrlError)
     reason = fault.message() if is_told else ""
-    return PastedText(text, kind, suggestions=tuple(suggestions)[:_MAX_GUESSES], fault=reason)
+    return PastedText(text, kind, suggestions=suggestions, found=found, fault=reason)
+
+
+def _found(text: str, now: Instant) -> tuple[str, ...]:
+    """Return the labels in a longer text; those broken after a slash only if none is whole."""
+    whole = tuple(dict.fromkeys(islice(_inside(text, now), _MAX_GUESSES)))
+    return whole or tuple(dict.fromkeys(islice(_inside(_BREAK.sub("/", text), now), _MAX_GUESSES)))
 
 
 def _called(text: str) -> str:
