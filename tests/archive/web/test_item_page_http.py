@@ -168,3 +168,20 @@ def test_a_collection_is_named_in_the_language_of_the_reader(archive: ArchiveSer
     path = f"/col/{archive.item(item['rep'])['metadata']['rep']}/doc/metadata"
     assert ">Rivers</a>" in page_of(archive, path)
     assert ">Rios</a>" in page_of(archive, path, "pt")
+
+
+def test_a_translation_names_the_newer_edition_of_its_original(archive: ArchiveServer) -> None:
+    def deposited(language: str, **relation: str) -> dict[str, Any]:
+        return archive.deposit({"a.txt": b"a"}, language=language, **relation)
+
+    first = deposited("en")
+    translation = deposited("pt", translation_of=first["rep"])
+    page = f"/col/{translation['metadata']['rep']}/doc/metadata"
+    assert "There is a newer edition" not in page_of(archive, page)
+    second = deposited("en", edition_of=first["rep"])
+    said = page_of(archive, page)
+    assert "There is a newer edition of the item that this one translates." in said
+    assert f'href="{archive.address}/{first["ibip"]}!+(pt):"' in said
+    later = deposited("pt", translation_of=second["rep"])
+    answer = archive.get(f"/{first['ibip']}!+(pt):", accept="text/html")
+    assert later["metadata"]["rep"] in answer.headers["location"]

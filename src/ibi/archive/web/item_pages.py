@@ -102,6 +102,7 @@ class ItemPages:
             described=item.tombstone,
             target=context.target,
             editions=context.editions,
+            newer_translation=context.newer_translation,
             collections=tuple(
                 (each.item.forms, _title(each, request)) for each in context.collections
             ),

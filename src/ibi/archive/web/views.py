@@ -138,6 +138,8 @@ class ItemView:
     target: File | None = None
     """The file that the label leads to."""
     editions: Editions = NO_EDITIONS
+    newer_translation: Forms | None = None
+    """A translation of which there is a newer edition, if the item has no editions."""
     collections: tuple[tuple[Forms, str], ...] = ()
     """The collections that it belongs to, with their titles."""
     is_collection: bool = False

@@ -17,6 +17,7 @@ from ibi.archive.web.item.usage import ItemUsage, item_usage
 from ibi.archive.web.views import FIRST_FILES, NO_EDITIONS, Editions, PastAct
 from ibi.model.clock import SECOND
 from ibi.model.item import File, Item, State
+from ibi.model.label_pair import Forms
 
 MONTHS: Final = 12
 """Months of the plot of accesses, with the present one."""
@@ -51,6 +52,8 @@ class ItemContext:
     """Number and size of the files that can be downloaded together; None if there are none."""
     target: File | None = None
     editions: Editions = NO_EDITIONS
+    newer_translation: Forms | None = None
+    """A translation of which there is a newer edition, if the item has no editions."""
     collections: tuple[ItemWithMetadata, ...] = ()
     """The collections that it belongs to."""
     acts: tuple[PastAct, ...] = ()
@@ -89,6 +92,7 @@ class ItemContexts:
             total=self._total(look.held),
             target=self._items.file(look.held.id, item.target) if item.target else None,
             editions=self._related.editions(look),
+            newer_translation=self._related.newer_translation(item),
             collections=tuple(self._collections.found_among(item.collections)),
             acts=self._acts(item),
             checked=copy.checked,

@@ -15,6 +15,7 @@ from ibi.archive.archive import ItemWithMetadata
 from ibi.archive.ports.catalogue import Items, StoredItem
 from ibi.archive.rules.item_languages import own_languages
 from ibi.archive.web.views import (
+    FIRST_LANGUAGES,
     NO_EDITIONS,
     Edition,
     EditionListView,
@@ -58,6 +59,22 @@ class RelatedItems:
             earlier=_editions(iter(earlier[:EACH_WAY]), titles),
             has_later=len(later) > EACH_WAY,
             has_earlier=len(earlier) > EACH_WAY,
+        )
+
+    def newer_translation(self, item: Item) -> Forms | None:
+        """Return a translation of which there is a newer edition, if the item has no editions."""
+        if item.next_edition is not None or item.previous_edition is not None:
+            return None
+        forms = [each for _, each in item.translations[:FIRST_LANGUAGES]]
+        held = self._items.find_all([each.label.canonical for each in forms])
+        found = ((each, _there(each, held)[1]) for each in forms)
+        return next(
+            (
+                each
+                for each, other in found
+                if other and other.next_edition and other.state is not State.DELETED
+            ),
+            None,
         )
 
     def edition_list(self, look: ItemWithMetadata, title: str) -> EditionListView:
