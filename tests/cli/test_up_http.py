@@ -357,6 +357,15 @@ def test_the_demonstration_shows_what_it_promises_and_is_made_once(up: Installat
         answer = up.follow(address, accept="text/html", accept_language=language)
         assert (answer.status, words in answer.body) == (status, True), address
     assert up.follow(addresses[10]).headers["location"] == "https://example.org/"
+    assert up.follow(f"{up.resolver}/?lang=en", accept="text/html").body.count(b"rainfall") == 2
+    assert up.follow(f"{up.archive}/api/v1/search?q=rainfall").json()["count"] == 1
+    assert up.follow(f"{up.archive}/api/v1/search?q=chuva").json()["count"] > 0
+    tombstone = up.follow(addresses[11], accept="application/problem+json").json()
+    assert tombstone["who"] == "ana.example"
+    for site in (up.resolver, up.archive):
+        home = up.follow(f"{site}/", accept="text/html").body
+        assert b'href="mailto:library@example.org"' in home
+        assert up.follow(f"{site}/imprint", accept="text/html").status == 200
     # None of the depositors exists.
     found = up.follow(f"{up.archive}/api/v1/search?limit=100").json()
     creators = {each["value"] for each in found["facets"]["creator"]}

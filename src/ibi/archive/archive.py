@@ -188,6 +188,12 @@ class Archive:
             held, None if metadata is None else self.catalogue.items.find(metadata.label.canonical)
         )
 
+    def replacement(self, item: Item) -> ItemWithMetadata | None:
+        """Return the item that replaces a deleted one; None if this archive does not have it."""
+        forms = item.tombstone.replaced_by if item.tombstone else None
+        held = self._held(forms) if forms else None
+        return self.get_described(held.item.forms.label) if held else None
+
     def get_itself(self, label: Label | str) -> ItemWithMetadata:
         """Return an item with its metadata item, which is the item itself if it is metadata."""
         held = self.get(label)

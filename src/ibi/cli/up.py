@@ -75,7 +75,7 @@ def up(
     refuse_closed_output()
     interrupt_on_sigterm()
     place = (folder or usual_place("archive").parent).absolute()
-    request = InstallationRequest(**wanted)  # type: ignore[arg-type]  # by click
+    request = InstallationRequest(**wanted, demo=demo)  # type: ignore[arg-type]  # by click
     with opened(place, request, _say, original_is_gone=original_is_gone) as installation:
         start = _Start(installation, is_usual=folder is None, wants_demo=demo)
         services = (installation.resolver, installation.archive)

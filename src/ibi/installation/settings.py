@@ -26,6 +26,12 @@ ProgramName: TypeAlias = Literal["archive", "resolver"]
 
 LOCAL_IP: Final = "127.0.0.1"
 _ADMINISTRATOR: Final = "admin@localhost"
+_DEMO_CONTACT: Final = "library@example.org"
+_DEMO_IMPRINT: Final = """Example Library
+1 Example Street, Exampletown
+
+This is a demonstration: its items, people and places are invented."""
+"""The imprint of both sites of a demonstration, which shows where an imprint stands."""
 _LOOPBACK: Final = ("127.0.0.0/8", "::1/128")
 """All ports of this machine, which earlier versions allowed: any local program could be reached."""
 _FRESH: Final = 1.0
@@ -41,6 +47,7 @@ class InstallationRequest:
     resolver_address: str = ""
     archive_address: str = ""
     ip: str = ""
+    demo: bool = False
 
     def __post_init__(self) -> None:
         """Check the addresses, of which more is used than the settings check."""
@@ -75,6 +82,8 @@ def resolver_settings(folder: Path, wanted: InstallationRequest) -> ResolverSett
             address=local,
             hot_seconds=_FRESH,
             absent_seconds=_FRESH,
+            contact=_DEMO_CONTACT if wanted.demo else "",
+            imprint=_DEMO_IMPRINT if wanted.demo else "",
         )
     else:
         found = read_resolver(folder)
@@ -98,6 +107,8 @@ def archive_settings(folder: Path, wanted: InstallationRequest) -> ArchiveSettin
         found = _public(folder, wanted)
     else:
         found = _local(folder, local)
+    if wanted.demo and not (folder / ARCHIVE_FILE).exists():
+        found = replace(found, contact=_DEMO_CONTACT, imprint=_DEMO_IMPRINT)
     if found.host == LOCAL_HOST and not found.ip:
         found = replace(found, ip=LOCAL_IP, allow_private=True)
     return checked(

@@ -106,6 +106,17 @@ def test_a_changed_description_is_cited_at_once(archive: ArchiveServer) -> None:
     assert "After" in citation(archive, item["ibip"], "?style=apa").json()["citations"][0]["text"]
 
 
+def test_all_readers_cite_an_item_in_its_own_language(archive: ArchiveServer) -> None:
+    titles = [{"value": "Datas", "language": "pt"}, {"value": "Dates", "language": "en"}]
+    made = archive.deposit({"a.txt": b"a"}, language="en", metadata={"titles": titles})
+    item = archive.item(made["rep"])
+    for query in ("", "?lang=pt"):
+        text = page(archive, item, query).body.decode()
+        assert "<i>Dates</i>" in text
+        assert "<i>Datas</i>" not in text
+    assert "Dates" in citation(archive, item["ibip"], "?style=apa").json()["citations"][0]["text"]
+
+
 def page(archive: ArchiveServer, item: dict[str, Any], query: str = "") -> Answer:
     return archive.get(f"/col/{item['metadata']['rep']}/doc/{query}")
 

@@ -110,6 +110,11 @@ def test_contact_and_imprint_may_be_pages_elsewhere(server: ProgramServer) -> No
         page = home(server)
         assert 'href="https://example.org/help?a=1&amp;b=2">Contact<' in page
         assert 'href="https://example.org/imprint">Imprint<' in page
+        register = server.get("/register", Accept=HTML)
+        if register.status == 200:  # at a resolver
+            text = register.body.decode()
+            assert text.count('href="https://example.org/help?a=1&amp;b=2">Contact<') == 2
+            assert text.index('id="domain"') < text.index('id="operator"')
         assert server.get("/imprint", Accept=HTML).status == 404
 
 

@@ -160,6 +160,77 @@ def test_the_page_of_a_deleted_item_names_its_replacement(archive: ArchiveServer
         assert said == f"Replaced by Final <text> Beatriz Lins · {new['ibip']} Open the replacement"
 
 
+def test_the_description_of_a_deleted_item_only_notes_it(archive: ArchiveServer) -> None:
+    old, new = (
+        archive.deposit({"a.txt": b"a"}, metadata={"titles": [title], "dates": ["2001"]})
+        for title in ("Draft", "Final")
+    )
+    reason = {"reason": "Full of errors", "replaced_by": new["ibip"]}
+    assert archive.api("POST", f"items/{old['rep']}/deletion", reason).status == 200
+    page = page_of(archive, f"/col/{old['metadata']['rep']}/doc/metadata")
+    assert f'It was replaced by: <a href="/{new["ibip"]}:">' in page
+    for gone in ("How to cite", "BibTeX</a>", "Leads to this item", "No licence was given"):
+        assert gone not in page
+    tombstone = archive.get(f"/{old['ibip']}", accept="text/html").body.decode()
+    assert f'<a class="act main" href="/{new["ibip"]}:">Open the replacement' in tombstone
+    problem = archive.get(f"/{old['ibip']}", accept="application/json").json()
+    assert problem["replacement_title"] == "Final"
+
+
+def test_editions_have_the_dates_of_their_publication(archive: ArchiveServer) -> None:
+    first = archive.deposit({"a.txt": b"1"}, metadata={"titles": ["First"], "dates": ["1999"]})
+    record = {"titles": ["Second"], "dates": ["2012-05"]}
+    second = archive.deposit({"a.txt": b"2"}, metadata=record, edition_of=first["rep"])
+    path = f"/col/{archive.item(second['rep'])['metadata']['rep']}/doc/metadata"
+    assert section(page_of(archive, path), "editions") == (
+        "Editions Second May 2012 · newest First 1999"
+    )
+
+
+def test_links_to_other_items_keep_the_language_of_the_page(archive: ArchiveServer) -> None:
+    first = archive.deposit({"a.txt": b"1"}, language="en", metadata={"titles": ["First"]})
+    later = archive.deposit({"a.txt": b"2"}, metadata={"titles": ["S"]}, edition_of=first["rep"])
+    other = archive.deposit(
+        {"a.txt": b"3"}, language="pt", metadata={"titles": ["P"]}, translation_of=first["rep"]
+    )
+    path = f"/col/{archive.item(first['rep'])['metadata']['rep']}/doc/metadata"
+    for pair in ("", "?lang=pt"):
+        page = page_of(archive, path + pair)
+        for address in (f"{first['ibip']}!:", f"{later['ibip']}:", f"{other['ibip']}:"):
+            assert f'href="{archive.address}/{address}{pair}"' in page
+
+
+@pytest.mark.parametrize(
+    ("language", "said"),
+    [
+        ("en", "Licence No licence was given: ask the creators."),
+        ("pt", "Licença Nenhuma licença foi indicada: pergunte aos autores."),
+    ],
+)
+def test_an_item_without_licence_says_so(archive: ArchiveServer, language: str, said: str) -> None:
+    assert section(page_of(archive, described(archive), language), "licence") == said
+
+
+def test_services_do_not_claim_files(archive: ArchiveServer) -> None:
+    service = archive.deposit(metadata={"titles": ["S"]}, service="https://example.org/")
+    page = page_of(archive, f"/col/{archive.item(service['rep'])['metadata']['rep']}/doc/")
+    assert "Original: the service runs elsewhere" in page
+    assert "the item is kept here" not in page
+
+
+def test_an_address_without_an_item_leads_on(archive: ArchiveServer) -> None:
+    item = archive.deposit({"a.txt": b"a"}, metadata={"titles": ["T"]})
+    answer = archive.get(f"/col/{item['rep']}/doc/b.txt", accept="text/html")
+    assert answer.status == 404
+    page = answer.body.decode()
+    assert "There is no such thing here" not in page
+    assert "a label has no blanks" not in page
+    assert f'<a class="act main" href="/{item["ibip"]}:">Page of this item</a>' in page
+    mistyped = archive.get("/8JMKD3MGP7W/3EPGU05", accept="text/html")
+    assert mistyped.status == 404
+    assert 'href="/search?q=8JMKD3MGP7W/3EPGUQ5">' in mistyped.body.decode()
+
+
 def test_a_collection_is_named_in_the_language_of_the_reader(archive: ArchiveServer) -> None:
     titles = [{"value": "Rivers", "language": "en"}, {"value": "Rios", "language": "pt"}]
     record = {"titles": titles, "types": ["Collection"]}

@@ -186,7 +186,13 @@ def test_a_pasted_label_leads_to_the_item(shelf: Shelf) -> None:
     for text in (shelf.study["rep"], shelf.study["ibip"], f" ibi:{shelf.study['ibip']} "):
         found = shelf.archive.get(f"/search?{urlencode({'q': text})}")
         assert (found.status, found.headers["location"]) == (302, f"/{shelf.study['ibip']}:")
-    assert "No item has all of these words" in page(shelf, "/search?q=8JMKD3MGP7W/3EPGUE5")
+    citation = f"EXAMPLE, A. Studies. 2008. IBI: <{shelf.study['ibip']}>. Accessed: 1 May 2026."
+    found = shelf.archive.get(f"/search?{urlencode({'q': citation})}")
+    assert (found.status, found.headers["location"]) == (302, f"/{shelf.study['ibip']}:")
+    unknown = page(shelf, "/search?q=IBI:+<8JMKD3MGP7W/3EPGUE5>,+2013")
+    assert "This archive has no item with this label" in unknown
+    assert "it leads to the item" not in unknown
+    assert "Search with fewer words" not in unknown
 
 
 def test_a_search_without_hits_offers_others(shelf: Shelf) -> None:
@@ -196,6 +202,23 @@ def test_a_search_without_hits_offers_others(shelf: Shelf) -> None:
     text = page(shelf, "/search?q=deforestation&type=Report", **{"accept-language": "pt-BR"})
     assert "Nenhum item" in text
     assert 'class="tag" href="/search?q=deforestation"' in text
+
+
+def test_a_search_with_signs_says_how_they_work_and_not_what_is_untrue(shelf: Shelf) -> None:
+    for text in ('"deforestation studies"', "studies -deforestation", "xyz*"):
+        shown = page(shelf, f"/search?{urlencode({'q': text})}")
+        assert "No item matches this search" in shown
+        assert "<code>prec*</code>" in shown
+    in_portuguese = page(shelf, "/search?q=zebra&lang=pt")
+    assert "<code>-palavra</code>" in in_portuguese
+    assert "Nenhum item" in in_portuguese
+
+
+def test_titles_that_are_the_words_of_a_reader_come_first(shelf: Shelf) -> None:
+    titles = ("What is a delta?", "What is a delta? Second edition", "Delta: what it is")
+    for title in titles:
+        shelf.archive.deposit({"d.txt": b"d"}, metadata={"titles": [title]})
+    assert shelf.titles("what is a delta") == list(titles)
 
 
 def test_the_front_page_shows_recent_items_and_numbers(shelf: Shelf) -> None:

@@ -52,7 +52,7 @@ def test_a_deleted_item_is_described_by_its_tombstone(
     linked: tuple[ResolverServer, ArchiveServer],
 ) -> None:
     resolver, archive = linked
-    other = archive.deposit({"b.txt": b"b"})
+    other = archive.deposit({"b.txt": b"b"}, metadata={"titles": ["The successor"]})
     successor = str(other["ibip"] or other["rep"])
     name = deleted(archive, replaced_by=successor)
     shown = page(resolver, name, 410)
@@ -61,6 +61,8 @@ def test_a_deleted_item_is_described_by_its_tombstone(
     assert f'href="http://{archive.place}/{name}"' in shown
     assert "None: no archive that answered has a copy." in shown
     assert "Nenhuma: nenhum acervo" in page(resolver, name, 410, "pt")
+    assert f'<a class="act main" href="/{successor}:">Open the replacement' in shown
+    assert '<p dir="auto">The successor</p>' in shown
     problem = resolver.get(f"/{name}", Accept="application/json").json()
     assert problem["reason"] == "It held names of residents."
     assert problem["replaced_by"] == successor
@@ -74,6 +76,40 @@ def test_the_title_of_a_deleted_item_is_its_heading(
 ) -> None:
     resolver, archive = linked
     assert '<h1 dir="auto">Water of the Tapajós</h1>' in page(resolver, deleted(archive), 410)
+
+
+def test_a_translation_that_is_not_there_is_named(
+    linked: tuple[ResolverServer, ArchiveServer],
+) -> None:
+    resolver, archive = linked
+    item = archive.deposit({"a.txt": b"a"}, language="en", metadata={"titles": ["T"]})
+    name = str(item["ibip"] or item["rep"])
+    shown = page(resolver, f"{name}+(de)", 404)
+    assert "There is no translation into this language: German." in shown
+    assert f'href="/{name}:">Its description names' in shown
+    assert "este idioma: alemão." in page(resolver, f"{name}+(de)", 404, "pt")
+
+
+def test_an_unknown_item_at_an_archive_leads_to_its_resolver(
+    linked: tuple[ResolverServer, ArchiveServer],
+) -> None:
+    resolver, archive = linked
+    found = archive.get("/8JMKD3MGP7W/3EPGUE5", **HTML)
+    assert found.status == 404
+    asked = f'{resolver.address}/search?q=8JMKD3MGP7W%2F3EPGUE5"'
+    assert f'href="{asked}' in found.body.decode()
+    assert f'href="{asked}' in archive.get("/search?q=8JMKD3MGP7W/3EPGUE5", **HTML).body.decode()
+
+
+def test_a_mistyped_address_leads_to_what_was_perhaps_meant(
+    linked: tuple[ResolverServer, ArchiveServer],
+) -> None:
+    resolver, _ = linked
+    shown = page(resolver, "8JMKD3MGP7W/3EPGU05", 400)
+    assert "Did you mean one of these?" in shown
+    assert 'href="/search?q=8JMKD3MGP7W/3EPGUQ5">' in shown
+    assert "at character 18" in shown
+    assert 'value="8JMKD3MGP7W/3EPGU05"' in shown
 
 
 @pytest.mark.parametrize(

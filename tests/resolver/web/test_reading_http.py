@@ -478,7 +478,7 @@ def test_a_gateway_may_be_closed_or_lead_elsewhere(tmp_path: Path) -> None:
 
 
 PASTED: Final = {
-    "": ("Find an item", "Encontrar um item"),
+    "": ("Find an item", "Buscar um item"),
     ITEM: ("This is a label", "é um rótulo"),
     f"{ITEM}!:(oai_dc)": ("GetLastEdition+GetMetadata(oai_dc)",) * 2,
     f"  <http://urlib.net/{ITEM}>. ": ("Cleaned up", ""),

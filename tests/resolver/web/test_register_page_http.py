@@ -127,7 +127,7 @@ def test_the_operator_registers_an_archive_which_comes_in_by_its_key(
     ("language", "title", "words"),
     [
         ("en", "Register an archive", "This token is not known here"),
-        ("pt", "Cadastrar um acervo", "Esta chave de acesso não é conhecida aqui"),
+        ("pt", "Cadastrar acervo", "Esta chave de acesso não é conhecida aqui"),
     ],
 )
 @pytest.mark.parametrize("wrong", ["", "ibi_wrong", "\x00\r\nX: y", "ã" * 100])

@@ -30,6 +30,10 @@ class MemoryAnswerSource:
         """Tell whether the item has the file."""
         return path == item.target or path in self._files.get(item, ())
 
+    def lands_on_page(self, item: Item) -> bool:
+        """Tell whether people land on a page: for all that is no HTML."""
+        return not item.target.endswith(".html")
+
 
 def issue_key(urls: Sequence[Related]) -> UrlKey:
     """Give out the same key every time, but never for nothing."""

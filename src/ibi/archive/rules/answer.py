@@ -55,7 +55,7 @@ IssueKey: TypeAlias = Callable[[Sequence[Related]], UrlKey]
 BY_PATH: Final = "by-path"
 """The query of the URL of a target file that was asked for by its path.
 
-A URL without it is also that of the label alone, which may lead people to the page of the item."""
+Only files have it that people do not get by the label alone: that leads them to a page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,8 +262,8 @@ def _url(
         is_there = _is_downward if item.runs_at else partial(knowledge.has_file, item)
         if not is_there(request.file):
             return "", content
-        mark = f"?{BY_PATH}" if request.file == item.target else ""
-        return folder + in_url(request.file) + mark, content
+        is_landing = request.file == item.target and knowledge.lands_on_page(item)
+        return folder + in_url(request.file) + (f"?{BY_PATH}" if is_landing else ""), content
     if item.runs_at:
         return folder, content
     if item.target:

@@ -55,6 +55,19 @@ def record_for(metadata: Item | None, preference: LanguagePreference) -> Metadat
     return in_language(metadata.record, metadata.language, preferred(metadata, preference))
 
 
+def record_to_cite(item: Item, metadata: Item | None) -> MetadataRecord | None:
+    """Return the record by which all readers cite an item: in the item's own language.
+
+    The texts are those in the main language of the record, if it has none in that of the item.
+    """
+    if metadata is None or metadata.record is None:
+        return None
+    known = [each for each in own_languages(metadata) if each is not None]
+    wanted = str(item.language or next(iter(metadata.record.languages), ""))
+    best = nearest(wanted, known) or own_languages(metadata)[0]
+    return in_language(metadata.record, metadata.language, best)
+
+
 def translated(metadata: Item, wanted: Language) -> MetadataRecord | None:
     """Return the record in a language or in the nearest one; None if there is none."""
     if metadata.record is None:

@@ -39,6 +39,10 @@ class ItemSource(Protocol):
         """Return whether the item has a file at that path, below `doc/`."""
         ...
 
+    def lands_on_page(self, item: Item) -> bool:
+        """Return whether people who follow the label alone get a page, and not the target file."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class RelatedItem:

@@ -14,6 +14,7 @@ from ibi.archive.ports.search import FACETS, Facet, FacetCount, Hit
 from ibi.archive.repeating_thread import RepeatingThread
 from ibi.archive.rules.search.passage import Passage, PassageFinder
 from ibi.archive.rules.search.query import MOST_HITS, PAGE_SIZE, SearchQuery
+from ibi.archive.rules.search.terms import place_of
 
 _MOST_VALUES: Final = 12
 """Values of a facet beside the results: those with the most items."""
@@ -73,7 +74,7 @@ class Search:
     def find(self, query: SearchQuery) -> SearchResults:
         """Return a page of results; the last one, if there are fewer pages."""
         hits = self._index.find(query.clauses, query.order, MOST_HITS + 1)
-        found = hits[:MOST_HITS]
+        found = _titled_first(query, hits[:MOST_HITS])
         last = max(1, -(-len(found) // PAGE_SIZE))
         query = query.at(min(query.page, last))
         start = (query.page - 1) * PAGE_SIZE
@@ -123,6 +124,19 @@ class Search:
     def _described(self, hits: Sequence[Hit]) -> tuple[ItemWithMetadata, ...]:
         held = self._items.numbered([hit.item for hit in hits])
         return tuple(described(self._archive, held))
+
+
+def _titled_first(query: SearchQuery, hits: list[Hit]) -> list[Hit]:
+    """Put the hits first whose title is what a reader wrote, then those whose title contains it.
+
+    The database does not rank: this only sorts what it has found, by the words of the titles.
+    """
+    words = place_of(query.text)
+    if query.order != "relevance" or " " not in words:
+        return hits
+    return sorted(
+        hits, key=lambda hit: (hit.heading != words, f" {words} " not in f" {hit.heading} ")
+    )
 
 
 def _wider(query: SearchQuery) -> Iterator[tuple[SearchQuery, Facet | None]]:

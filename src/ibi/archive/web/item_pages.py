@@ -12,11 +12,17 @@ from starlette.responses import Response
 
 from ibi.archive.archive import ItemWithMetadata
 from ibi.archive.rules.collections.membership import is_collection
-from ibi.archive.rules.item_languages import own_languages, preferred, record_for
+from ibi.archive.rules.item_languages import (
+    own_languages,
+    preferred,
+    record_for,
+    record_to_cite,
+)
 from ibi.archive.web.api.messages import Labels
 from ibi.archive.web.api.responses import labels, moment
 from ibi.archive.web.citations import Citation, Citations
 from ibi.archive.web.item.context import ItemContext
+from ibi.archive.web.not_here import not_found
 from ibi.archive.web.page_response import here, page_response, preference
 from ibi.archive.web.pages import Pages
 from ibi.archive.web.urls import ArchiveUrls
@@ -36,10 +42,11 @@ from ibi.foundation.pages.response import PAGE_HEADERS
 from ibi.foundation.pages.templates import ProblemView
 from ibi.foundation.translation.language import in_one_language, page_language
 from ibi.foundation.web.problems import MEDIA_TYPE, Problem, problem_of
+from ibi.identifier.instant import Instant
 from ibi.identifier.language_preference import LanguagePreference
 from ibi.metadata.cited_work import cited_work
-from ibi.model.clock import Clock
-from ibi.model.item import File
+from ibi.model.clock import SECOND, Clock
+from ibi.model.item import File, State
 from ibi.model.label_pair import Forms
 from ibi.model.metadata_record import MetadataRecord
 from ibi.wire.percent_encoding import path as in_url
@@ -62,6 +69,8 @@ class TombstoneProblem(msgspec.Struct, frozen=True, omit_defaults=True):
     """The labels of its metadata, if they were not deleted with it."""
     item_title: str = ""
     """The title that the item had, if its metadata were not deleted with it."""
+    replacement_title: str = ""
+    """The title of the item that replaces it, if this archive has it."""
 
 
 class ItemPages:
@@ -100,6 +109,7 @@ class ItemPages:
             total=context.total,
             list_address=self._list_address(item.forms) if item.list_public and files else "",
             described=item.tombstone,
+            replacement=_record(context.replacement, request) if context.replacement else None,
             target=context.target,
             editions=context.editions,
             newer_translation=context.newer_translation,
@@ -115,17 +125,16 @@ class ItemPages:
             pictured=context.pictured,
             usage=context.usage,
             now=self._clock.wall(),
-            citations=await self._cite(record, item.forms, request),
+            citations=await self._cite(look, request),
         )
         page = self._pages.item(view, preference(request), here(request))
         return page_response(page, cite_as=self._urls.persistent(item.forms))
 
-    async def _cite(
-        self, record: MetadataRecord | None, forms: Forms, request: Request
-    ) -> tuple[Citation, ...]:
-        if record is None:
+    async def _cite(self, look: ItemWithMetadata, request: Request) -> tuple[Citation, ...]:
+        record = record_to_cite(look.item, look.metadata.item if look.metadata else None)
+        if record is None or look.item.state is State.DELETED:
             return ()
-        work = cited_work(record, forms, self._urls.persistent_base)
+        work = cited_work(record, look.item.forms, self._urls.persistent_base)
         language = page_language(preference(request)).code
         # Citations that are not cached take some 10 ms.
         return await asyncio.to_thread(self._citations.of, work, language)
@@ -147,6 +156,7 @@ class ItemPages:
             forms=look.item.forms,
             files=tuple(files[:MOST_FILES]),
             title=_title(look, request),
+            target=look.item.target,
             page=_page_of(look),
             more=len(files) > MOST_FILES,
             limited=bool(look.item.readers),
@@ -207,6 +217,10 @@ class ItemPages:
     def problem(self, problem: Problem, request: Request) -> Response:
         """Return the page of an error."""
         view = ProblemView.of(problem)
+        if problem.status == HTTPStatus.NOT_FOUND:
+            missing = not_found(view, self._urls, Instant(self._clock.wall() // SECOND), request)
+            page = self._pages.not_found(missing, preference(request), here(request))
+            return page_response(page, problem.status)
         page = self._pages.problem(view, preference(request), here(request))
         return page_response(page, problem.status)
 
@@ -232,6 +246,7 @@ def _tombstone_problem(view: TombstoneView, reader: LanguagePreference) -> Respo
         labels(view.tombstone.replaced_by),
         labels(view.metadata),
         view.title,
+        view.replacement.title.value if view.replacement else "",
     )
     headers = {**PAGE_HEADERS, "Cache-Control": "no-cache", "Content-Language": language}
     return Response(msgspec.json.encode(problem), general.status, headers, MEDIA_TYPE)

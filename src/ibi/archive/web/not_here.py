@@ -3,12 +3,56 @@
 from __future__ import annotations
 
 from http import HTTPStatus
+from typing import Final
+from urllib.parse import unquote_to_bytes, urlencode
 
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
 
-from ibi.errors import Sentence
+from ibi.archive.web.urls import ArchiveUrls
+from ibi.archive.web.views import NotFoundView
+from ibi.errors import ReadingError, Sentence, UnknownError
+from ibi.foundation.pages.templates import ProblemView
+from ibi.identifier.instant import Instant
 from ibi.identifier.label import Label
+from ibi.identifier.persistent_url import PersistentUrl
 from ibi.metadata.formats import FORMATS
+from ibi.model.item import Item
+from ibi.wire.percent_encoding import text_of
+
+_ITEMS: Final = b"/col/"
+"""The beginning of the addresses of files."""
+_ITEM: Final = "item_without_file"
+"""The name in the state of a request for the item that lacks the file which was asked for."""
+
+
+def not_found(
+    problem: ProblemView, urls: ArchiveUrls, now: Instant, request: Request
+) -> NotFoundView:
+    """Return the page of an address at which there is nothing, with where to go from there."""
+    path = request.scope["raw_path"].removeprefix(_ITEMS)
+    text = text_of(unquote_to_bytes(path)).strip("/").partition("/doc/")[0]
+    suggestions: tuple[str, ...] = ()
+    try:
+        asked = PersistentUrl.parse(text, now=now).label.spelling
+    except ReadingError as fault:
+        suggestions = fault.suggestions
+        asked = text if suggestions else ""
+    base = "" if urls.persistent_base == urls.base else urls.persistent_base
+    return NotFoundView(
+        status=problem.status,
+        title=problem.title,
+        detail=problem.detail,
+        item=getattr(request.state, _ITEM, None),
+        suggestions=suggestions,
+        elsewhere=f"{base}/search?{urlencode({'q': asked})}" if base and asked else "",
+    )
+
+
+def no_file(item: Item, path: str, request: Request) -> UnknownError:
+    """Return the error of a file that an item does not have; its page leads to the item."""
+    setattr(request.state, _ITEM, item.forms)
+    return UnknownError("file", path)
 
 
 def no_format(name: str) -> HTTPException:

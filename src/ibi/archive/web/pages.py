@@ -21,6 +21,7 @@ from ibi.archive.web.views import (
     FileListView,
     ItemView,
     LimitedView,
+    NotFoundView,
     RefusedListView,
     TombstoneView,
     TranslationListView,
@@ -152,6 +153,10 @@ class Pages:
     ) -> Page:
         """Return the page of a collection."""
         return self._page("collection.html", view, preference, here)
+
+    def not_found(self, view: NotFoundView, preference: LanguagePreference, here: str = "") -> Page:
+        """Return the page of an address at which there is nothing."""
+        return self._page("not_found.html", view, preference, here)
 
     def problem(self, view: ProblemView, preference: LanguagePreference, here: str = "") -> Page:
         """Return the page of an error, with advice."""

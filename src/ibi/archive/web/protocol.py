@@ -21,7 +21,7 @@ from ibi.archive.rules.announcement import read_document
 from ibi.archive.rules.answer import Identity, respond
 from ibi.archive.rules.url_keys import NONCES, KeyTerms, Receipt, UrlKeys
 from ibi.archive.web.access_counter import AccessCounter
-from ibi.archive.web.urls import ItemLookup
+from ibi.archive.web.urls import ItemLookup, Lands, never_lands
 from ibi.errors import LabelError, MessageError, PairListError, StorageError
 from ibi.foundation.web.request_body import body_of
 from ibi.identifier.instant import Instant
@@ -48,9 +48,15 @@ class ArchiveService:
     """Answers inclusionConfirmationRequest, urlRequest and acknowledgment."""
 
     def __init__(
-        self, catalogue: Catalogue, identity: Identity, keys: UrlKeys, clock: Clock
+        self,
+        catalogue: Catalogue,
+        identity: Identity,
+        keys: UrlKeys,
+        clock: Clock,
+        lands: Lands = never_lands,
     ) -> None:
         """Answer for this archive."""
+        self._lands = lands
         self._items = catalogue.items
         self._links = catalogue.links
         self._is_quick = catalogue.quick
@@ -92,7 +98,7 @@ class ArchiveService:
     def _respond(self, asked: requests.Request) -> tuple[responses.Response | None, bool]:
         """Return the answer, and whether it depends on the client."""
         clients = asked.clients if isinstance(asked, requests.UrlRequest) else ()
-        holdings = ItemLookup(self._items)
+        holdings = ItemLookup(self._items, self._lands)
         answer = respond(holdings, self.identity, asked, self._issuing(clients))
         if not isinstance(answer, UrlList):
             return answer, False

@@ -25,7 +25,7 @@ from ibi.archive.web.item.whole_download import FORMAT, ZIP, WholeDownloads
 from ibi.archive.web.item_pages import ItemPages
 from ibi.archive.web.landing import VARY, LandingPages, comes_from_elsewhere, embedded_as, navigates
 from ibi.archive.web.manifest import ManifestEndpoint
-from ibi.archive.web.not_here import held_elsewhere, no_format, original_elsewhere
+from ibi.archive.web.not_here import held_elsewhere, no_file, no_format, original_elsewhere
 from ibi.archive.web.protocol import ArchiveService
 from ibi.archive.web.reader_access import ReaderAccess
 from ibi.archive.web.redirects import land, onward, redirect, with_pairs
@@ -183,7 +183,7 @@ class PublicRoutes:
         except FileNameError:
             file = None
         if file is None:
-            raise UnknownError("file", path)
+            raise no_file(held.item, path, request)
         if not self._archive.store.quick:
             return await self._from_afar(item, file, request)
         return await deliver(request, self._content(item, file))
@@ -221,14 +221,8 @@ class PublicRoutes:
         return await self._buried(look, request)
 
     async def _buried(self, look: ItemWithMetadata, request: Request) -> Response:
-        replacement = await self._look(lambda: self._replacement(look.item))
+        replacement = await self._look(lambda: self._archive.replacement(look.item))
         return self._pages.tombstone(look, replacement, request)
-
-    def _replacement(self, item: Item) -> ItemWithMetadata | None:
-        """Return the item that replaces a deleted one, if this archive has it."""
-        forms = item.tombstone.replaced_by if item.tombstone else None
-        found = self._archive.find(forms) if forms else None
-        return self._archive.get_described(found.forms.label) if found else None
 
     async def _metadata(self, label: Label, request: Request) -> Response:
         """Show metadata: as a page, or by `choice` in a format."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Final
+from typing import Final, TypeAlias
 from urllib.parse import unquote_to_bytes
 
 from ibi.archive.ports.catalogue import Items, StoredItem
@@ -27,12 +27,21 @@ from ibi.wire.url_list import Related, UrlList
 _NO_KEY: Final = UrlKey("0" * 10)
 """The key of answers that the archive gives itself, which are never acknowledged."""
 
+Lands: TypeAlias = Callable[[StoredItem], bool]
+"""Whether people who follow the label of an item get its page, and not its target file."""
+
+
+def never_lands(_: StoredItem) -> bool:
+    """Return False: people get the target file."""
+    return False
+
 
 class ItemLookup:
     """Looks each item up once, for the duration of one request (`relations.ItemSource`)."""
 
-    def __init__(self, items: Items) -> None:
+    def __init__(self, items: Items, lands: Lands) -> None:
         """Read from a catalogue."""
+        self._lands = lands
         self._find = items.find
         self._file = items.file
         self._seen: dict[str, StoredItem | None] = {}
@@ -56,13 +65,25 @@ class ItemLookup:
         held = self.held(item.forms.label)
         return held is not None and self._file(held.id, path) is not None
 
+    def lands_on_page(self, item: Item) -> bool:
+        """Return whether people who follow the label of an item get its page."""
+        held = self.held(item.forms.label)
+        return held is not None and self._lands(held)
+
 
 class ArchiveUrls:
     """Finds the URLs of items by the same rule as answers to resolvers."""
 
-    def __init__(self, items: Items, identity: Identity, resolver: Callable[[], str]) -> None:
+    def __init__(
+        self,
+        items: Items,
+        identity: Identity,
+        resolver: Callable[[], str],
+        lands: Lands = never_lands,
+    ) -> None:
         """`resolver` returns the address of a resolver that includes the archive, if any does."""
         self.items = items
+        self.lands = lands
         self.identity = identity
         self.base = identity.base
         self._resolver = resolver
@@ -85,7 +106,7 @@ class ArchiveUrls:
     def ask(self, wanted: PersistentUrl, may_read: MayRead) -> UrlList | None:
         """Answer a persistent URL as a request of a resolver; None if the item is not here."""
         request = UrlRequest((), wanted.label, wanted.verbs, wanted.file_list, wanted.path)
-        holdings = ItemLookup(self.items)
+        holdings = ItemLookup(self.items, self.lands)
         return answer(holdings, self.identity, request, lambda _: _NO_KEY, may_read)
 
     def choose(

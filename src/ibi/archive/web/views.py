@@ -12,6 +12,7 @@ from ibi.archive.web.citations import Citation
 from ibi.archive.web.item.preview import Preview
 from ibi.archive.web.item.usage import ItemUsage
 from ibi.errors import MetadataError
+from ibi.foundation.pages.templates import ProblemView
 from ibi.identifier.language import Language
 from ibi.metadata.dates import read_date
 from ibi.metadata.formats import FORMATS
@@ -41,8 +42,8 @@ class Edition:
 
     forms: Forms
     title: str = ""
-    created: int = 0
-    """Nanoseconds of POSIX time; 0 if unknown."""
+    published: str = ""
+    """The date of publication in its description; empty if there is none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,6 +113,16 @@ def folders_of(files: Iterable[File]) -> dict[str, list[File]]:
     return folders
 
 
+def publication_date(record: MetadataRecord | None) -> str:
+    """Return the first valid date of a record, without its time; empty if there is none."""
+    for text in record.dates if record else ():
+        try:
+            return read_date(text)[0].day_text
+        except MetadataError:
+            continue
+    return ""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemView:
     """The page of an item, which is also the free form of its metadata."""
@@ -135,6 +146,8 @@ class ItemView:
     """Metadata in other languages that have labels of their own."""
     described: Tombstone | None = None
     """The tombstone of the item described, if that was deleted."""
+    replacement: MetadataRecord | None = None
+    """The description of the item that replaces it, if this archive has it."""
     target: File | None = None
     """The file that the label leads to."""
     editions: Editions = NO_EDITIONS
@@ -192,12 +205,7 @@ class ItemView:
     @property
     def publication_date(self) -> str:
         """The first valid date, without its time; empty if there is none."""
-        for text in self.about.dates if self.about else ():
-            try:
-                return read_date(text)[0].day_text
-            except MetadataError:
-                continue
-        return ""
+        return publication_date(self.about)
 
     @property
     def first_translations(self) -> tuple[tuple[Language, Forms], ...]:
@@ -233,6 +241,8 @@ class FileListView:
     forms: Forms
     files: tuple[File, ...]
     title: str = ""
+    target: str = ""
+    """The path of the main file; empty if there is none."""
     page: str = ""
     """Path of the page of the item, which shows previews; empty if there are none."""
     more: bool = False
@@ -275,6 +285,18 @@ class LimitedView:
     title: str = ""
     metadata: Forms | None = None
     """The metadata of the item, which are public."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotFoundView(ProblemView):
+    """The page of an address at which there is nothing."""
+
+    item: Forms | None = None
+    """The item of the address, if it is here, but not what the address names of it."""
+    suggestions: tuple[str, ...] = ()
+    """Labels that may have been meant."""
+    elsewhere: str = ""
+    """Where a resolver explains the label; empty if the archive has none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

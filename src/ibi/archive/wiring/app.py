@@ -107,7 +107,8 @@ def archive_app(instance: Instance) -> tuple[Starlette, Announcer]:
     metrics.watch_damage(auditing.damages)
     metrics.watch_copies(copies)
     secret = catalogue.settings.keep("urlkeys", secrets.token_hex(32))
-    answering = ArchiveService(catalogue, urls.identity, UrlKeys(bytes.fromhex(secret)), clock)
+    keys = UrlKeys(bytes.fromhex(secret))
+    answering = ArchiveService(catalogue, urls.identity, keys, clock, urls.lands)
     templates = build_pages(settings, urls)
     pages = ItemPages(templates, urls, clock, citations)
     clients = ClientAddresses(settings.trusted_proxies, "full")
@@ -151,7 +152,8 @@ def build_urls(
     """Return the URLs of an archive; `resolver` returns the address of one that includes it."""
     software = Forms.of(settings.platform_software) if settings.platform_software else None
     identity = Identity(settings.address, service, software, tuple(FORMATS))
-    return ArchiveUrls(catalogue.items, identity, resolver)
+    lands = build_landing(settings, catalogue).may_differ
+    return ArchiveUrls(catalogue.items, identity, resolver, lands)
 
 
 def build_authorizer(

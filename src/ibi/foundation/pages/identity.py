@@ -62,6 +62,7 @@ class SiteIdentity:
             navigation=navigation,
             footer=(*self._entries(), *footer),
             search=search,
+            contact=self._contact,
             logo=addresses.get(_LOGO, ""),
             picture="" if self._is_drawing else addresses.get(_LOGO, ""),
             accent=addresses.get(_ACCENT, ""),
@@ -71,15 +72,15 @@ class SiteIdentity:
     def _is_drawing(self) -> bool:
         return self.logo is not None and self.logo.media_type == "image/svg+xml"
 
+    @property
+    def _contact(self) -> str:
+        is_mail = is_mail_address(self.contact)
+        return f"mailto:{quote(self.contact, '@')}" if is_mail else self.contact
+
     def _entries(self) -> tuple[Entry, ...]:
         entries = []
         if self.contact:
-            is_mail = is_mail_address(self.contact)
-            entries.append(
-                Entry(
-                    f"mailto:{quote(self.contact, '@')}" if is_mail else self.contact, CONTACT_NAME
-                )
-            )
+            entries.append(Entry(self._contact, CONTACT_NAME))
         if self.imprint.strip():
             entries.append(
                 Entry(IMPRINT if self.imprint_text else self.imprint.strip(), IMPRINT_NAME)

@@ -46,6 +46,17 @@ class Links:
         """Return the persistent URL of a label."""
         return PersistentUrl(label).at(self._persistent_base())
 
+    def described(self, label: Label, here: str, verbs: str = "") -> str:
+        """Return the persistent URL of a description, in the language chosen for this page.
+
+        `verbs` are the modifiers that come before: `!` for the description of the newest edition.
+        """
+        return f"{self.persistent(label)}{verbs}:{self._language_pair(here)}"
+
+    def _language_pair(self, here: str) -> str:
+        chosen = self.chosen(here)
+        return f"?{LANGUAGE}={chosen}" if chosen else ""
+
     def file(self, forms: Forms, path: str) -> str:
         """Return the path of a file of an item."""
         return f"{self.root}/col/{quote(forms.label.spelling, '/@')}/doc/{_quoted(path)}"
@@ -164,6 +175,10 @@ class ResolverLinks(Links):
     def open(self, address: str) -> str:
         """Return the path at which something is resolved, always on this host."""
         return f"{self.root}/{_quoted(address.lstrip('/'), _SAFE_IN_PATH + '?')}"
+
+    def open_page(self, address: str, here: str) -> str:
+        """Return the path of a description that is resolved, in the language of this page."""
+        return f"{self.open(address)}{self._language_pair(here)}"
 
     def explain(self, asked: str, here: str) -> str:
         """Return the page that explains how something is resolved."""

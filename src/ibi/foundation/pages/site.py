@@ -29,6 +29,8 @@ class Site:
     footer: tuple[Entry, ...] = ()
     search: str = ""
     """The path of the search, which every page has a field for; empty if there is none."""
+    contact: str = ""
+    """The address of whom to ask, an e-mail or a page; empty if there is none."""
     logo: str = ""
     """The path of the logo; empty for the mark of IBI."""
     picture: str = ""

@@ -70,6 +70,8 @@ class Tombstone:
     replaced_by: Label | None = None
     metadata: Label | None = None
     """The label of its metadata, if they stay."""
+    replacement_title: str = ""
+    """The title of the item that replaces it; empty if the archive does not say it."""
 
 
 class _Labels(msgspec.Struct):
@@ -98,6 +100,7 @@ class _TombstoneAnswer(msgspec.Struct):
     reason: object = ""
     replaced_by: _Labels | None = None
     metadata: _Labels | None = None
+    replacement_title: object = ""
 
 
 class _ArchiveAnswer(msgspec.Struct):
@@ -138,6 +141,7 @@ def read_tombstone(octets: bytes) -> Tombstone | None:
         _text(answer.reason, _LONGEST_TEXT),
         _label(answer.replaced_by),
         _label(answer.metadata),
+        _text(answer.replacement_title, _LONGEST_TITLE),
     )
 
 

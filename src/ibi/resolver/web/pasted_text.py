@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from itertools import islice
 from typing import Final
 
 from ibi.errors import PersistentUrlError, ReadingError, ResolverRequestError
 from ibi.identifier.cleanup import CleanUp
 from ibi.identifier.description import Description, LabelWarning, describe
-from ibi.identifier.instant import EPOCH, Instant
-from ibi.identifier.label import Label, longest_match
-from ibi.identifier.legacy import LegacyLabel
+from ibi.identifier.instant import Instant
+from ibi.identifier.labels_in_text import labels_in
 from ibi.identifier.limits import MAX_TEXT
 from ibi.identifier.persistent_url import PersistentUrl
 from ibi.resolver.rules.foreign_identifiers import onward
@@ -33,17 +30,12 @@ _BARE_DOI: Final = re.compile(r"10\.[0-9]{4}[0-9.]{0,40}/")
 _UPSTREAM: Final = "https://upstream.example/"
 # RFC 8141, 2 and the ARK specification keep their colon, also in our paths.
 _DIVIDER: Final = {"doi": "/", "hdl": "/", "ark": ":/", "urn": ":"}
-# Where a label may begin in a longer text, and what may follow it there.
-_BEGINNING: Final = re.compile(r"(?:^|(?<=[\s/<(\"'=:]))(?=[A-Za-z0-9])")
-_END: Final = frozenset(("", *" \t\r\n/!+:?#.,;)>\"'&"))
 _CALL: Final = re.compile(r"\bibi:", re.IGNORECASE)
 """How a reference announces a label."""
 _WORD: Final = re.compile(r"[^\s<>,;/]+")
 _SUFFIX: Final = re.compile(r"[^\s<>,;]+")
 _LONGEST_CALL: Final = 600
 """Characters after "ibi:" in which the label stands."""
-_BREAK: Final = re.compile(r"/\s{1,9}")
-"""A slash at the end of a line: columns break addresses there."""
 _MAX_GUESSES: Final = 3
 """Labels that are guessed in a longer text; more would be noise."""
 
@@ -113,7 +105,7 @@ def _of_ours(text: str, given: str, now: Instant) -> PastedText:
 
 
 def _unreadable(text: str, given: str, fault: ReadingError, now: Instant) -> PastedText:
-    found = _found(given, now)
+    found = tuple(label.spelling for label in labels_in(given, now, _MAX_GUESSES))
     called = _called(given) if len(given) <= MAX_TEXT else ""
     if called and called != given and not found:
         of_label = what_is(called, now)
@@ -127,12 +119,6 @@ def _unreadable(text: str, given: str, fault: ReadingError, now: Instant) -> Pas
     return PastedText(text, kind, suggestions=suggestions, found=found, fault=reason)
 
 
-def _found(text: str, now: Instant) -> tuple[str, ...]:
-    """Return the labels in a longer text; those broken after a slash only if none is whole."""
-    whole = tuple(dict.fromkeys(islice(_inside(text, now), _MAX_GUESSES)))
-    return whole or tuple(dict.fromkeys(islice(_inside(_BREAK.sub("/", text), now), _MAX_GUESSES)))
-
-
 def _called(text: str) -> str:
     """Return what a reference calls a label, valid or not; a slash tells it from words."""
     for call in _CALL.finditer(text):
@@ -143,27 +129,6 @@ def _called(text: str) -> str:
         if first and second:
             return f"{first[0]}/{second[0]}"
     return ""
-
-
-def _inside(text: str, now: Instant) -> Iterator[str]:
-    """Yield the labels in a longer text: a citation, the address of a file."""
-    if len(text) > MAX_TEXT:
-        return
-    end = 0
-    for beginning in _BEGINNING.finditer(text):
-        label = longest_match(text, beginning.start()) if beginning.start() >= end else None
-        if label is not None and _is_likely(label, now):
-            after = beginning.start() + len(label.spelling)
-            if text[after : after + 1] in _END:
-                end = after
-                yield label.spelling
-
-
-def _is_likely(label: Label, now: Instant) -> bool:
-    # Two words of many a text are a legacy label, but rarely one of a known host.
-    if isinstance(label, LegacyLabel) and not label.is_decodable:
-        return False
-    return EPOCH <= label.instant <= now
 
 
 def _of_another_system(text: str, given: str) -> PastedText | None:

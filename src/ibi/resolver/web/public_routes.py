@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Final
+from urllib.parse import unquote_to_bytes
 
 import msgspec
 from starlette.exceptions import HTTPException
@@ -12,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from ibi.errors import Sentence
+from ibi.errors import ReadingError, Sentence
 from ibi.foundation.pages.links import IMPRINT
 from ibi.foundation.pages.static_files import static_routes
 from ibi.foundation.pages.templates import ProblemView
@@ -51,6 +52,7 @@ from ibi.resolver.web.redirect import (
     target_of,
     wanted_of,
 )
+from ibi.resolver.web.search_views import SearchView
 from ibi.resolver.web.views import (
     ArchivesView,
     DeletedItem,
@@ -60,6 +62,7 @@ from ibi.resolver.web.views import (
     ServiceView,
     counted,
 )
+from ibi.wire.percent_encoding import text_of
 
 RETRY_AFTER: Final = 5
 """Seconds after which an archive that did not answer may."""
@@ -192,13 +195,28 @@ class ResolverPublicRoutes:
         if elsewhere is not None:
             headers = {"Location": uri(elsewhere), "Cache-Control": "public, max-age=3600"}
             return Response(status_code=HTTPStatus.FOUND, headers=headers)
-        found = await self._resolving.answer(request, wanted_of(request, self._base, self._now()))
+        try:
+            wanted = wanted_of(request, self._base, self._now())
+        except ReadingError:
+            if "text/html" not in request.headers.get("accept", ""):
+                raise
+            return self._unreadable(request)
+        found = await self._resolving.answer(request, wanted)
         if isinstance(found, Response):
             self._metrics.observe_outcome("redirect")
             return found
         explanation = self._explained(found)
         self._metrics.observe_outcome(explanation.outcome)
         return self._nowhere(await self._outcome(explanation, found, request), request)
+
+    def _unreadable(self, request: Request) -> Response:
+        """Explain an address as if its path had been pasted, with the field to write it again."""
+        path = request.scope["raw_path"].lstrip(b"/")
+        pasted = what_is(text_of(unquote_to_bytes(path))[:LONGEST_URL], self._now())
+        page = self._pages.search(
+            SearchView(pasted=pasted), preference_in(request), target_of(request)
+        )
+        return page_response(page, HTTPStatus.BAD_REQUEST)
 
     async def api_resolve(self, request: Request) -> Response:
         """Answer where a persistent URL leads; no access is counted."""

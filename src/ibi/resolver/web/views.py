@@ -286,6 +286,14 @@ class OutcomeView:
         return tuple(FORMATS) if has_format and self.explanation.outcome == "unserved" else ()
 
     @property
+    def language(self) -> str:
+        """The language of a translation that was asked for and is not there; empty if none was."""
+        if self.explanation.outcome != "unserved":
+            return ""
+        asked = (_TRANSLATION.fullmatch(verb) for verb in self.explanation.last.verbs)
+        return next((found[1] for found in asked if found), "")
+
+    @property
     def words(self) -> OutcomeText:
         """The text of the outcome."""
         return OUTCOME_TEXTS[self.explanation.case]
@@ -297,6 +305,7 @@ class OutcomeView:
         return tuple(each for each in self.explanation.last.asked if each.said in wanted)
 
 
+_TRANSLATION: Final = re.compile(r"GetTranslation\(([A-Za-z-]+)\)")
 _CONCERNED: Final[dict[str, tuple[str, ...]]] = {
     "gone": ("deleted",),
     ORIGINAL_GONE: ("deleted", "copy"),

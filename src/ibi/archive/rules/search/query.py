@@ -90,6 +90,11 @@ class SearchQuery:
         return replace(self, text=text, page=1)
 
     @property
+    def has_signs(self) -> bool:
+        """Whether it asks for more than words: for a phrase, a beginning, or without a word."""
+        return any(len(part) > 1 and (part[0] in '-"' or "*" in part) for part in self.text.split())
+
+    @property
     def clauses(self) -> tuple[Clause, ...]:
         """What an item must have to be found."""
         return (*self.text_clauses, *(_filter(facet, value) for facet, value in self.filters))

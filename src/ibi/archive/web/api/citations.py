@@ -8,6 +8,7 @@ import msgspec
 from starlette.responses import Response
 
 from ibi.archive.archive import Archive
+from ibi.archive.rules.item_languages import record_to_cite
 from ibi.archive.web.api.uploads import path_after
 from ibi.archive.web.citations import LOCALES, STYLES, Citations
 from ibi.archive.web.urls import ArchiveUrls
@@ -61,9 +62,10 @@ class CitationsApi:
             )
         language = _language(request)
         look = await asyncio.to_thread(self._archive.get_described, label)
-        if look.record is None:
+        record = record_to_cite(look.item, look.metadata.item if look.metadata else None)
+        if record is None:
             raise UnknownError("metadata of", label.spelling)
-        work = cited_work(look.record, look.item.forms, self._urls.persistent_base)
+        work = cited_work(record, look.item.forms, self._urls.persistent_base)
         made = await asyncio.to_thread(self._citations.of, work, language)
         citations = [
             StyledCitation(each.style_id, each.style_name, each.text, str(each.html))

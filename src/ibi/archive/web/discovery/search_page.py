@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from http import HTTPStatus
+from typing import Final
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -20,9 +21,15 @@ from ibi.archive.web.pages import Pages
 from ibi.archive.web.urls import ArchiveUrls
 from ibi.errors import LabelError, ReadingError
 from ibi.foundation.pages.links import Links
-from ibi.identifier.label import parse
+from ibi.identifier.instant import Instant
+from ibi.identifier.label import Label, parse
+from ibi.identifier.labels_in_text import labels_in
 from ibi.identifier.language_preference import LanguagePreference
 from ibi.identifier.persistent_url import PersistentUrl
+from ibi.model.clock import SECOND
+
+_MOST_LABELS: Final = 3
+"""Labels of one text that are looked up."""
 
 
 class SearchPage:
@@ -39,6 +46,7 @@ class SearchPage:
         """Search an archive; `collections` knows their names."""
         self._collections = collections
         self._items = archive.catalogue.items
+        self._clock = archive.clock
         self._entries = Entries(archive)
         self._searches = searches
         self._urls = urls
@@ -59,26 +67,36 @@ class SearchPage:
             return Response(status_code=HTTPStatus.FOUND, headers=headers)
         return page_response(self._pages.search(found, wanted, here(request)))
 
+    def _labels_in(self, text: str) -> list[Label]:
+        """Return the first labels in a text, such as a citation."""
+        now = Instant(self._clock.wall() // SECOND)
+        return list(labels_in(text, now, _MOST_LABELS))
+
     def _item_address(self, query: SearchQuery, place: str) -> str:
-        """Return the address of an item's page if the text is its label; or empty."""
+        """Return the address of an item's page if the text is its label, or cites it; or empty."""
         try:
-            label = PersistentUrl.parse(query.text).label
+            labels = [PersistentUrl.parse(query.text).label]
         except ReadingError:
-            return ""
-        held = self._items.find(label.canonical)
-        return "" if held is None else self._links.item(held.item.forms, place)
+            labels = self._labels_in(query.text)
+        for label in labels:
+            held = self._items.find(label.canonical)
+            if held is not None:
+                return self._links.item(held.item.forms, place)
+        return ""
 
     def _view(self, search: Search, query: SearchQuery, wanted: LanguagePreference) -> SearchView:
         results = search.find(query)
+        labels = [] if results.count else self._labels_in(query.text)
         elsewhere = self._urls.persistent_base
         return SearchView(
             results=results,
             entries=self._entries.of(
                 results.items, wanted, Highlighter(query.clauses), results.passages
             ),
-            alternatives=() if results.count else tuple(search.alternatives(query)),
+            alternatives=(() if results.count or labels else tuple(search.alternatives(query))),
             elsewhere="" if elsewhere == self._urls.base else elsewhere,
             names=self._collections.names(_collections_in(results), wanted),
+            label=labels[0].spelling if labels else "",
         )
 
 

@@ -69,6 +69,8 @@ class SearchView:
     names: Mapping[str, str] = field(default_factory=dict)
     """The titles of collections, by their labels."""
     most_hits: int = MOST_HITS
+    label: str = ""
+    """The label in the text, if this archive has no item with it, and nothing else was found."""
 
     @property
     def orders(self) -> tuple[Order, ...]:
@@ -96,6 +98,11 @@ class SearchView:
     def only_words(self) -> SearchQuery:
         """The search for the words alone, as other sites understand it."""
         return SearchQuery(text=self.query.text)
+
+    @property
+    def for_label(self) -> str:
+        """The query by which a resolver explains the label, in the language of its reader."""
+        return urlencode({"q": self.label})
 
     @property
     def page(self) -> int:

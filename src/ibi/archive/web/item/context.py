@@ -66,6 +66,8 @@ class ItemContext:
     pictured: frozenset[str] = frozenset()
     """The SHA-256 of PDF files whose first page can be shown."""
     preview: Preview | None = None
+    replacement: ItemWithMetadata | None = None
+    """The item that replaces a deleted one, if this archive has it."""
     usage: ItemUsage | None = None
 
 
@@ -74,6 +76,7 @@ class ItemContexts:
 
     def __init__(self, archive: Archive) -> None:
         """Read the catalogue of an archive."""
+        self._archive = archive
         self._catalogue = archive.catalogue
         self._items = archive.catalogue.items
         self._collections = Collections(archive)
@@ -85,7 +88,7 @@ class ItemContexts:
         """Return what the page of an item shows; little of a deleted item."""
         item = look.item
         if item.state is State.DELETED:
-            return ItemContext()
+            return ItemContext(replacement=self._archive.replacement(item))
         copy = self._holders.copy(item)
         return ItemContext(
             files=self._files(look.held),

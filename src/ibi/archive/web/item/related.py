@@ -22,9 +22,11 @@ from ibi.archive.web.views import (
     Editions,
     Translation,
     TranslationListView,
+    publication_date,
 )
 from ibi.model.item import Item, State
 from ibi.model.label_pair import Forms
+from ibi.model.metadata_record import MetadataRecord
 
 EACH_WAY: Final = 5
 """Editions on the page of an item, before it and after it."""
@@ -169,7 +171,9 @@ def title_of(metadata: StoredItem | None) -> str:
 
 def _this(look: ItemWithMetadata) -> Edition:
     item = look.item
-    return Edition(forms=item.forms, title=title_of(look.metadata), created=item.created)
+    return Edition(
+        forms=item.forms, title=title_of(look.metadata), published=publication_date(look.record)
+    )
 
 
 def _editions(found: Iterator[_Found], titles: dict[str, StoredItem]) -> tuple[Edition, ...]:
@@ -180,7 +184,12 @@ def _edition(found: _Found, titles: dict[str, StoredItem]) -> Edition:
     forms, item = found
     if item is None or item.state is State.DELETED:
         return Edition(forms=forms)
-    return Edition(forms=forms, title=_title(item, titles), created=item.created)
+    record = _record(item, titles)
+    return Edition(
+        forms=forms,
+        title=record.title.value if record else "",
+        published=publication_date(record),
+    )
 
 
 def _there(forms: Forms, held: Mapping[str, StoredItem]) -> _Found:
@@ -191,9 +200,15 @@ def _there(forms: Forms, held: Mapping[str, StoredItem]) -> _Found:
 def _title(item: Item | None, titles: Mapping[str, StoredItem]) -> str:
     if item is None or item.state is State.DELETED:
         return ""
-    if item.record is not None:
-        return item.record.title.value
-    return title_of(titles.get(item.metadata.label.canonical)) if item.metadata else ""
+    record = _record(item, titles)
+    return record.title.value if record else ""
+
+
+def _record(item: Item, titles: Mapping[str, StoredItem]) -> MetadataRecord | None:
+    if item.record is not None or item.metadata is None:
+        return item.record
+    metadata = titles.get(item.metadata.label.canonical)
+    return metadata.item.record if metadata else None
 
 
 def _farthest(found: Sequence[_Found]) -> Forms | None:
