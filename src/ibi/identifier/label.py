@@ -188,7 +188,7 @@ def lost(text: str, cleaned: Cleaned, now: Instant | None = None) -> LabelError:
         if not following.isalnum() and following != ".":
             return LabelError(
                 text,
-                part="the end of the label",
+                part=Sentence("the end of the label"),
                 position=cleaned.position(end),
                 expected=Sentence("nothing more, or what follows a label in a persistent URL"),
                 found=cleaned.text[end:],

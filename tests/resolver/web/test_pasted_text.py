@@ -145,6 +145,28 @@ def test_a_label_is_found_that_columns_break_after_its_slash(text: str, line_end
     assert what_is(text, NOW).found == (label,)
 
 
+@pytest.mark.parametrize("line_end", ["\n", "-\n", " ", "\r\n  "])
+@pytest.mark.parametrize("place", range(1, len(LABEL)))
+def test_a_label_in_brackets_is_whole_wherever_it_is_broken(line_end: str, place: int) -> None:
+    broken = LABEL[:place] + line_end + LABEL[place:]
+    pasted = what_is(f"LINS, B. Rivers. 2013. IBI: <{broken}>. Accessed: 10 May 2026.", NOW)
+    assert (pasted.kind, pasted.found) == (Kind.UNKNOWN, (LABEL,))
+
+
+@pytest.mark.parametrize("line_end", ["\n", "-\n", "\r\n  "])
+@pytest.mark.parametrize("place", [1, 6, 11, 12, 13, 15])
+def test_a_label_is_found_that_a_line_end_breaks(line_end: str, place: int) -> None:
+    broken = LABEL[:place] + line_end + LABEL[place:]
+    found = what_is(f"LINS, B. Rivers. 2013. IBI: {broken}. Accessed: 10 May 2026.", NOW).found
+    assert found[:1] == (LABEL,)
+
+
+def test_the_beginning_of_a_broken_label_comes_after_the_whole_one() -> None:
+    broken = f"LINS, B. Rivers. 2013. IBI: {LABEL[:17]} {LABEL[17:]}. Accessed: 10 May 2026."
+    assert what_is(broken, NOW).found == (LABEL, LABEL[:17])
+    assert what_is(f"See {LABEL} and {NAME} 12 times.", NOW).found == (LABEL, NAME)
+
+
 @pytest.mark.parametrize("text", ["ibi: fires and/or floods", f"IBI: {LABEL} and IBI: x/y", "ibi:"])
 def test_other_texts_name_no_mistyped_label(text: str) -> None:
     assert not what_is(text, NOW).is_called_label

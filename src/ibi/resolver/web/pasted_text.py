@@ -115,7 +115,8 @@ def _unreadable(text: str, given: str, fault: ReadingError, now: Instant) -> Pas
     suggestions = tuple(dict.fromkeys((*fault.suggestions, *found)))[:_MAX_GUESSES]
     # For a Web address only the labels in it matter, not why it is no label itself.
     is_told = kind is not Kind.WEB_ADDRESS or isinstance(fault, PersistentUrlError)
-    reason = fault.message() if is_told else ""
+    # The suggestions are shown as links beside it.
+    reason = fault.within(fault.text, fault.position, ()).message() if is_told else ""
     return PastedText(text, kind, suggestions=suggestions, found=found, fault=reason)
 
 
