@@ -135,6 +135,13 @@ class Item:
         yield from self.forms
         yield from self.further_names
 
+    def published(self, record: MetadataRecord, archive: str) -> MetadataRecord:
+        """Return its record with the archive as publisher, if the record names none.
+
+        A Copy was published elsewhere, by a publisher that this archive does not know.
+        """
+        return record if self.state is State.COPY else record.published_by(archive)
+
 
 def is_same(one: File | None, other: File) -> bool:
     """Return whether two files of the same path are equal, regardless of their times."""

@@ -47,6 +47,20 @@ def test_both_archives_show_each_other(archives: list[ArchiveServer]) -> None:
     assert ours.count("<li>") == 2
 
 
+def test_the_archive_that_has_a_copy_is_not_cited_as_its_publisher(
+    archives: list[ArchiveServer],
+) -> None:
+    there, here = archives
+    item = there.deposit({"a.txt": b"published there"}, metadata={"titles": ["Rivers"]})
+    assert here.ibi("copy", item["rep"], "--from", there.address).returncode == 0
+    for archive, is_publisher in ((there, True), (here, False)):
+        cited = archive.get(f"/api/v1/items/{item['rep']}/citation?style=apa").body.decode()
+        assert ("Arquivo de prova" in cited) == is_publisher
+        bibtex = archive.get(f"/{item['rep']}:(bibtex)").headers["location"]
+        written = archive.get(bibtex.removeprefix(archive.address)).body.decode()
+        assert ("publisher = {Arquivo de prova}" in written) == is_publisher
+
+
 def test_the_api_names_the_same_archives(archives: list[ArchiveServer]) -> None:
     there, here = archives
     item = there.deposit({"a.txt": b"another file"})

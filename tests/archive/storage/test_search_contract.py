@@ -158,6 +158,13 @@ def test_a_label_is_a_word_too(shelf: Catalogue) -> None:
     rep = forms(2).label.spelling
     assert found(shelf, rep) == ["relatorios da mata atlantica"]
     assert found(shelf, f'"{rep}"') == ["relatorios da mata atlantica"]
+    assert len(found(shelf, "/".join(rep.split("/")[:2]))) == 3
+    assert found(shelf, f"mata -{rep}") == []
+
+
+def test_the_parts_of_a_label_are_no_words(shelf: Catalogue) -> None:
+    for part in forms(2).label.spelling.replace("/", ".").split("."):
+        assert found(shelf, part) == []
 
 
 def test_items_with_the_words_in_their_titles_come_first(shelf: Catalogue) -> None:

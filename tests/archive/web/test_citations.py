@@ -14,6 +14,7 @@ from ibi.archive.web.citations import STYLES, Citations
 from ibi.metadata.cited_work import cited_work
 from ibi.metadata.json_record import record_from
 from ibi.model.clock import SECOND
+from ibi.model.item import Item, State
 from ibi.model.label_pair import Forms
 from ibi.model.metadata_record import Agent, MetadataRecord, Text
 from tests.support.doubles.minting_machine import FakeClock
@@ -25,7 +26,8 @@ CITATIONS = Citations("Example Archive", FakeClock(TODAY))
 
 
 def cited(record: MetadataRecord, language: str = "en") -> dict[str, str]:
-    work = cited_work(record, FORMS, "https://ibi.example")
+    published = CITATIONS.published(Item(forms=FORMS), record)
+    work = cited_work(published, FORMS, "https://ibi.example")
     return {each.style_id: each.html for each in CITATIONS.of(work, language)}
 
 
@@ -86,8 +88,8 @@ PORTUGUESE = {
         "chicago": "Alencar, Marina Tavares de, João Batista Kuroda, e Luísa Fontenele Prado. "
                    "2013. <i>Desmatamento na Amazônia, 1988–2012: mapas anuais a 30 m</i>. "
                    f"Editora X. {URL}.",
-        "ieee": "M. T. de Alencar, J. B. Kuroda, e L. F. Prado, <i>Desmatamento na Amazônia, "
-                "1988–2012: mapas anuais a 30 m</i>. Editora X, 2013. [Online]. "
+        "ieee": "M. T. de Alencar, J. B. Kuroda, e L. F. Prado, “Desmatamento na Amazônia, "
+                "1988–2012: mapas anuais a 30 m,” Editora X, 2013. [Online]. "
                 f"Disponível em: {URL}",
         "vancouver": "Alencar MT de, Kuroda JB, Prado LF. Desmatamento na Amazônia, 1988–2012: "
                      f"mapas anuais a 30 m [Internet]. Editora X; 2013 {VANCOUVER_END}",
@@ -98,7 +100,7 @@ PORTUGUESE = {
         "apa": f"Instituto Nacional. (2013). <i>Relatório de águas: Um estudo</i>. {URL}",
         "chicago": "Instituto Nacional. 2013. <i>Relatório de águas: um estudo</i>. "
                    f"Instituto Nacional. {URL}.",
-        "ieee": "Instituto Nacional, <i>Relatório de águas: um estudo</i>. Instituto Nacional, "
+        "ieee": "Instituto Nacional, “Relatório de águas: um estudo,” Instituto Nacional, "
                 f"maio 2013. [Online]. Disponível em: {URL}",
         "vancouver": "Instituto Nacional. Relatório de águas: um estudo [Internet]. "
                      f"Instituto Nacional; 2013 maio 3 {VANCOUVER_END}",
@@ -197,6 +199,14 @@ def test_initials_are_right(creator: str, apa: str, vancouver: str, chicago: str
     assert found["apa"].startswith(f"{apa} (n.d.).")
     assert found["vancouver"].startswith(f"{vancouver} T [Internet].")
     assert found["chicago"].startswith(f"{chicago} n.d.")
+
+
+def test_a_copy_has_no_publisher_if_its_record_names_none() -> None:
+    published = CITATIONS.published(Item(forms=FORMS, state=State.COPY), NO_AUTHOR)
+    work = cited_work(published, FORMS, "https://ibi.example")
+    found = {each.style_id: each.html for each in CITATIONS.of(work, "pt")}
+    assert "um estudo. [<i>S. l.: s. n.</i>], 2013. IBI: " in found["abnt"]
+    assert not [text for text in found.values() if "Example Archive" in text]
 
 
 def test_a_full_stop_at_the_end_of_a_title_is_left_to_the_style() -> None:

@@ -252,7 +252,36 @@ def test_a_translation_names_the_newer_edition_of_its_original(archive: ArchiveS
     second = deposited("en", edition_of=first["rep"])
     said = page_of(archive, page)
     assert "There is a newer edition of the item that this one translates." in said
-    assert f'href="{archive.address}/{first["ibip"]}!+(pt):"' in said
+    newest = f"/{first['ibip']}!+:?ibiurl.language=pt"
+    assert f'href="{archive.address}{newest}"' in said
+    # A new edition is there before its translation.
+    answer = archive.get(newest, accept="text/html")
+    assert second["metadata"]["rep"] in answer.headers["location"]
     later = deposited("pt", translation_of=second["rep"])
-    answer = archive.get(f"/{first['ibip']}!+(pt):", accept="text/html")
+    answer = archive.get(newest, accept="text/html")
     assert later["metadata"]["rep"] in answer.headers["location"]
+
+
+def test_a_page_in_another_language_names_the_title_in_that_of_the_item(
+    archive: ArchiveServer,
+) -> None:
+    titles = [{"value": "Rivers", "language": "en"}, {"value": "Rios", "language": "pt"}]
+    item = archive.deposit({"a.txt": b"a"}, language="pt", metadata={"titles": titles})
+    path = f"/col/{archive.item(item['rep'])['metadata']['rep']}/doc/metadata"
+    english, portuguese = page_of(archive, path), page_of(archive, path, "pt")
+    assert "Original title Rios" in section(english, "more")
+    assert "Título original" not in portuguese
+    for page in (english, portuguese):
+        assert '<meta name="citation_title" content="Rios">' in page
+
+
+def test_readers_that_may_not_open_files_are_told_before_the_list(archive: ArchiveServer) -> None:
+    item = archive.deposit({"a.bin": b"a", "b.bin": b"b"}, readers=["10.0.0.0/8"])
+    path = f"/col/{archive.item(item['rep'])['metadata']['rep']}/doc/"
+    page = page_of(archive, path)
+    told = page.index("Only readers in certain networks can open the files.")
+    assert told < page.index('<h2 id="files">')
+    # A link that saves what it leads to would not show why nothing comes.
+    acts = page.partition('<p class="acts">')[2].partition("</p>")[0]
+    assert "Download all" in acts
+    assert "download>" not in acts

@@ -204,11 +204,25 @@ def test_a_search_without_hits_offers_others(shelf: Shelf) -> None:
     assert 'class="tag" href="/search?q=deforestation"' in text
 
 
+def test_a_search_for_the_beginning_of_a_word_offers_it(shelf: Shelf) -> None:
+    text = page(shelf, "/search?q=deforestat")
+    assert 'Search for words that begin so: <a href="/search?q=deforestat%2A"' in text
+    assert "begin so" not in page(shelf, "/search?q=deforestat*")
+    assert "begin so" not in page(shelf, "/search?q=zebra")
+
+
+def test_another_search_keeps_the_filters_and_the_order(shelf: Shelf) -> None:
+    form = page(shelf, "/search?language=pt&sort=title").partition('role="search"')[2]
+    form = form.partition("</form>")[0]
+    assert '<input type="hidden" name="language" value="pt">' in form
+    assert '<input type="hidden" name="sort" value="title">' in form
+
+
 def test_a_search_with_signs_says_how_they_work_and_not_what_is_untrue(shelf: Shelf) -> None:
     for text in ('"deforestation studies"', "studies -deforestation", "xyz*"):
         shown = page(shelf, f"/search?{urlencode({'q': text})}")
         assert "No item matches this search" in shown
-        assert "<code>prec*</code>" in shown
+        assert "<code>rain*</code>" in shown
     in_portuguese = page(shelf, "/search?q=zebra&lang=pt")
     assert "<code>-palavra</code>" in in_portuguese
     assert "Nenhum item" in in_portuguese

@@ -90,6 +90,17 @@ def test_a_translation_that_is_not_there_is_named(
     assert "este idioma: alemão." in page(resolver, f"{name}+(de)", 404, "pt")
 
 
+def test_what_the_newest_edition_lacks_leads_to_the_newest_edition(
+    linked: tuple[ResolverServer, ArchiveServer],
+) -> None:
+    resolver, archive = linked
+    first = archive.deposit({"a.txt": b"a"}, language="en", metadata={"titles": ["T"]})
+    newest = archive.deposit({"a.txt": b"b"}, language="en", edition_of=first["rep"])
+    shown = page(resolver, f"{first['ibip']}!+(de)", 404)
+    names = [newest["rep"], newest["ibip"]]
+    assert any(f'<a class="act main" href="/{name}">' in shown for name in names)
+
+
 def test_an_unknown_item_at_an_archive_leads_to_its_resolver(
     linked: tuple[ResolverServer, ArchiveServer],
 ) -> None:

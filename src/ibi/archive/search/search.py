@@ -98,11 +98,12 @@ class Search:
         return self._described(self._index.find(query.clauses, query.order, limit, after))
 
     def alternatives(self, query: SearchQuery) -> list[Alternative]:
-        """Return searches with fewer filters or words that have hits."""
+        """Return searches with fewer filters or words, or for their beginnings, that have hits."""
         unfiltered = replace(query, filters=(), page=1)
         return (
             self._with_hits(_wider(query))
             or self._with_hits([(unfiltered, None)])
+            or self._with_hits([(unfiltered.with_text(unfiltered.beginnings), None)])
             or self._with_hits((shorter, None) for shorter in _shorter(unfiltered))
         )
 

@@ -35,6 +35,8 @@ from ibi.foundation.translation.language import CHOICES, translations
 from ibi.metadata.cited_work import PARTICLE, CitedWork, Person, WorkKind
 from ibi.metadata.csl_json import csl_value
 from ibi.model.clock import SECOND, Clock
+from ibi.model.item import Item
+from ibi.model.metadata_record import MetadataRecord
 
 if TYPE_CHECKING:
     from citeproc import CitationStylesStyle
@@ -67,12 +69,16 @@ class Citations:
     """Cites the items of one archive, in the languages of its pages."""
 
     def __init__(self, publisher: str, clock: Clock) -> None:
-        """`publisher` is that of an item that names none."""
-        self.publisher = publisher
+        """`publisher` is that of an Original that names none."""
+        self._publisher = publisher
         self._clock = clock
         self._processors = {code: _Processor(code) for code, _ in CHOICES}
         self._lock = Lock()
         self._cached = lru_cache(MOST_CACHED)(self._made)
+
+    def published(self, item: Item, record: MetadataRecord) -> MetadataRecord:
+        """Return the record of an item as it is cited, with a publisher if that is known."""
+        return item.published(record, self._publisher)
 
     def of(self, work: CitedWork, language: str) -> tuple[Citation, ...]:
         """Return a work in every style, as it is cited today (UTC)."""
@@ -81,10 +87,9 @@ class Citations:
         return self._cached(replace(work, abstract="", keywords=(), licence=""), language, today)
 
     def _made(self, work: CitedWork, language: str, today: date) -> tuple[Citation, ...]:
-        published = work if work.publisher else replace(work, publisher=self.publisher)
         # A style keeps the state of the citation that it is making.
         with self._lock:
-            return self._processors[language].cite(published, today)
+            return self._processors[language].cite(work, today)
 
 
 class _Processor:

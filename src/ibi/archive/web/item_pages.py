@@ -46,7 +46,7 @@ from ibi.identifier.instant import Instant
 from ibi.identifier.language_preference import LanguagePreference
 from ibi.metadata.cited_work import cited_work
 from ibi.model.clock import SECOND, Clock
-from ibi.model.item import File, State
+from ibi.model.item import File, Item, State
 from ibi.model.label_pair import Forms
 from ibi.model.metadata_record import MetadataRecord
 from ibi.wire.percent_encoding import path as in_url
@@ -85,9 +85,9 @@ class ItemPages:
         self._clock = clock
         self._citations = citations
 
-    def published(self, record: MetadataRecord) -> MetadataRecord:
+    def published(self, item: Item, record: MetadataRecord) -> MetadataRecord:
         """Return a record with the publisher of the archive, if it names none."""
-        return record.published_by(self._citations.publisher)
+        return self._citations.published(item, record)
 
     async def item(
         self, look: ItemWithMetadata, context: ItemContext, request: Request
@@ -99,6 +99,7 @@ class ItemPages:
         language = preferred(metadata, preference(request)) if metadata else None
         others = own_languages(metadata) if metadata else ()
         record = _record(look, request)
+        to_cite = record_to_cite(item, metadata)
         view = ItemView(
             item=item,
             record=record,
@@ -125,16 +126,18 @@ class ItemPages:
             pictured=context.pictured,
             usage=context.usage,
             now=self._clock.wall(),
-            citations=await self._cite(look, request),
+            to_cite=to_cite,
+            citations=await self._cite(look.item, to_cite, request),
         )
         page = self._pages.item(view, preference(request), here(request))
         return page_response(page, cite_as=self._urls.persistent(item.forms))
 
-    async def _cite(self, look: ItemWithMetadata, request: Request) -> tuple[Citation, ...]:
-        record = record_to_cite(look.item, look.metadata.item if look.metadata else None)
-        if record is None or look.item.state is State.DELETED:
+    async def _cite(
+        self, item: Item, record: MetadataRecord | None, request: Request
+    ) -> tuple[Citation, ...]:
+        if record is None or item.state is State.DELETED:
             return ()
-        work = cited_work(record, look.item.forms, self._urls.persistent_base)
+        work = cited_work(self.published(item, record), item.forms, self._urls.persistent_base)
         language = page_language(preference(request)).code
         # Citations that are not cached take some 10 ms.
         return await asyncio.to_thread(self._citations.of, work, language)

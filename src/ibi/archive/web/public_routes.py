@@ -244,7 +244,7 @@ class PublicRoutes:
             raise UnknownError("metadata of", label.spelling)
         self._usage.view(look.held.id, request)
         body = written.write(
-            self._pages.published(record), look.item.forms, self._urls.persistent_base
+            self._pages.published(look.item, record), look.item.forms, self._urls.persistent_base
         )
         headers = {
             "Content-Security-Policy": SECURITY_POLICY,

@@ -172,6 +172,8 @@ class ItemView:
     """The SHA-256 of PDF files whose first page can be shown."""
     preview: Preview | None = None
     """What the page shows of one of the files."""
+    to_cite: MetadataRecord | None = None
+    """The description by which the item is cited: in its own language, whatever is shown."""
     citations: tuple[Citation, ...] = ()
     """How to cite the item, in every style; none without metadata."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Final
-from urllib.parse import parse_qsl, quote, quote_plus, urlsplit
+from urllib.parse import parse_qsl, quote, quote_plus, urlencode, urlsplit
 
 from ibi.errors import LabelError
 from ibi.foundation.translation.language import CHOICES
@@ -46,12 +46,15 @@ class Links:
         """Return the persistent URL of a label."""
         return PersistentUrl(label).at(self._persistent_base())
 
-    def described(self, label: Label, here: str, verbs: str = "") -> str:
+    def described(self, label: Label, here: str, verbs: str = "", preferred: str = "") -> str:
         """Return the persistent URL of a description, in the language chosen for this page.
 
         `verbs` are the modifiers that come before: `!` for the description of the newest edition.
+        `preferred` is the language in which the item is read, if it is there in that language.
         """
-        return f"{self.persistent(label)}{verbs}:{self._language_pair(here)}"
+        pairs = {LANGUAGE_OF_ITEM: preferred, LANGUAGE: self.chosen(here)}
+        query = urlencode({name: value for name, value in pairs.items() if value})
+        return f"{self.persistent(label)}{verbs}:{'?' if query else ''}{query}"
 
     def _language_pair(self, here: str) -> str:
         chosen = self.chosen(here)

@@ -30,7 +30,7 @@ class Site:
     search: str = ""
     """The path of the search, which every page has a field for; empty if there is none."""
     contact: str = ""
-    """The address of whom to ask, an e-mail or a page; empty if there is none."""
+    """The address for questions, a mailto or a page; empty if there is none."""
     logo: str = ""
     """The path of the logo; empty for the mark of IBI."""
     picture: str = ""

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from ibi.archive.ports.search import FACETS, Facet, SearchDocument
-from ibi.archive.rules.search.terms import mark_of, place_of, stems_of, words_of
+from ibi.archive.rules.search.terms import label_mark, mark_of, place_of, stems_of, words_of
 from ibi.errors import LanguageError, MetadataError
 from ibi.identifier.language import Language
 from ibi.metadata.dates import read_date
 from ibi.model.item import Item, State
 from ibi.model.metadata_record import MetadataRecord, Text
 
-RULES: Final = 4
+RULES: Final = 5
 """The version of the terms; an index of another version is filled anew."""
 MOST_WORDS: Final = 5000
 """Words of an item that are indexed; PostgreSQL numbers up to 16,383 of them."""
@@ -34,7 +34,7 @@ def document_of(item: Item, record: MetadataRecord | None) -> SearchDocument:
     """Return the terms of an item with its description."""
     main = str(item.language.code) if item.language else ""
     titles = [*record.titles] if record else []
-    texts = [*_texts(item, record)]
+    texts = [*_texts(record)]
     title, rest = _words(titles, MOST_WORDS)
     body, _ = _words(texts, rest)
     facets = facets_of(item, record)
@@ -66,12 +66,21 @@ def facets_of(item: Item, record: MetadataRecord | None) -> dict[Facet, tuple[st
 
 
 def _marks(item: Item, facets: dict[Facet, tuple[str, ...]]) -> Iterator[str]:
+    # As words, the year and the day in a label would find it beside what is about them.
+    for label in item.names:
+        yield from (label_mark(each) for each in _beginnings(label.spelling))
     for facet in FACETS:
         if facet != "collection":
             yield from (mark_of(facet, value) for value in facets[facet])
     # A reader may know either label of a collection.
     labels = (label for forms in item.collections for label in forms)
     yield from (mark_of("collection", label.canonical) for label in labels)
+
+
+def _beginnings(spelling: str) -> Iterator[str]:
+    """Yield a label and its beginnings of two parts or more: those of one subsystem or year."""
+    parts = spelling.split("/")
+    yield from ("/".join(parts[:count]) for count in range(2, len(parts) + 1))
 
 
 def _values(texts: Iterable[str]) -> tuple[str, ...]:
@@ -101,9 +110,8 @@ def _languages(item: Item, record: MetadataRecord) -> Iterator[str]:
             continue
 
 
-def _texts(item: Item, record: MetadataRecord | None) -> Iterator[Text]:
+def _texts(record: MetadataRecord | None) -> Iterator[Text]:
     """Yield all texts but the titles; the language of names and identifiers is `-`."""
-    yield from (Text(label.spelling, "-") for label in item.names)
     if record is not None:
         names = (*record.creators, *record.contributors, *record.publishers)
         yield from (Text(str(name), "-") for name in names)

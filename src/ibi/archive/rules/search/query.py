@@ -12,7 +12,7 @@ from typing import Final
 from urllib.parse import urlencode
 
 from ibi.archive.ports.search import FACETS, ORDERS, Clause, Facet, Match, Order
-from ibi.archive.rules.search.terms import is_common, mark_of, stems_of, words_of
+from ibi.archive.rules.search.terms import is_common, label_mark, mark_of, stems_of, words_of
 from ibi.errors import LabelError
 from ibi.identifier.label import parse
 
@@ -95,6 +95,14 @@ class SearchQuery:
         return any(len(part) > 1 and (part[0] in '-"' or "*" in part) for part in self.text.split())
 
     @property
+    def beginnings(self) -> str:
+        """The words as beginnings of words; a phrase and what is excluded stay as they are."""
+        return " ".join(
+            word if word[0] in '-"' or word[-1] in '"*' else f"{word}*"
+            for word in self.text.split()
+        )
+
+    @property
     def clauses(self) -> tuple[Clause, ...]:
         """What an item must have to be found."""
         return (*self.text_clauses, *(_filter(facet, value) for facet, value in self.filters))
@@ -126,7 +134,7 @@ def _parts(text: str) -> Iterator[tuple[str, Clause]]:
 
 def _phrase(text: str, hyphen: str, star: str) -> Clause | None:
     words = words_of(text)
-    return Clause((Match(words, bool(star)),), bool(hyphen)) if words else None
+    return Clause(_in_order(text, words, is_prefix=bool(star)), bool(hyphen)) if words else None
 
 
 def _word(text: str) -> Clause | None:
@@ -137,9 +145,15 @@ def _word(text: str) -> Clause | None:
     if text.endswith("*") and len("".join(words)) >= _SHORTEST_PREFIX:
         return Clause((Match(words, is_prefix=True),), is_excluded)
     if len(words) > 1:  # CBERS-4A, a label, Chinese
-        return Clause((Match(words),), is_excluded)
+        return Clause(_in_order(text.lstrip("-"), words), is_excluded)
     forms = (words[0], *stems_of(words[0]))
     return Clause(tuple(Match((form,)) for form in forms), is_excluded)
+
+
+def _in_order(text: str, words: tuple[str, ...], *, is_prefix: bool = False) -> tuple[Match, ...]:
+    """Return what has words in their order: a text, or a label, which is no text."""
+    label = (Match((label_mark(text),)),) if len(words) > 1 and not is_prefix else ()
+    return (Match(words, is_prefix), *label)
 
 
 def _is_common(clause: Clause) -> bool:

@@ -117,6 +117,11 @@ def mark_of(facet: str, value: str) -> str:
     return MARK + blake2b(text.encode(), digest_size=10).hexdigest()
 
 
+def label_mark(text: str) -> str:
+    """Return the term for a label or its beginning, as `mark_of` makes that of a value."""
+    return mark_of("label", text)
+
+
 def place_of(value: str) -> str:
     """Return the text by which a value is sorted among others."""
     return " ".join(words_of(value))[:LONGEST_PLACE]

@@ -65,7 +65,8 @@ class CitationsApi:
         record = record_to_cite(look.item, look.metadata.item if look.metadata else None)
         if record is None:
             raise UnknownError("metadata of", label.spelling)
-        work = cited_work(record, look.item.forms, self._urls.persistent_base)
+        published = self._citations.published(look.item, record)
+        work = cited_work(published, look.item.forms, self._urls.persistent_base)
         made = await asyncio.to_thread(self._citations.of, work, language)
         citations = [
             StyledCitation(each.style_id, each.style_name, each.text, str(each.html))

@@ -195,9 +195,8 @@ class ItemsApi:
                 known=", ".join(FORMATS),
             )
             raise HTTPException(HTTPStatus.NOT_ACCEPTABLE, msg)
-        body = written.write(
-            record.published_by(self._publisher), look.item.forms, self._urls.persistent_base
-        )
+        published = look.item.published(record, self._publisher)
+        body = written.write(published, look.item.forms, self._urls.persistent_base)
         return Response(body, media_type=written.content_type)
 
     async def describe(self, request: AuthorizedRequest) -> Response:
