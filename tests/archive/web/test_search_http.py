@@ -218,6 +218,15 @@ def test_another_search_keeps_the_filters_and_the_order(shelf: Shelf) -> None:
     assert '<input type="hidden" name="sort" value="title">' in form
 
 
+def test_a_result_that_has_a_newer_edition_says_so(shelf: Shelf) -> None:
+    first = shelf.archive.deposit({"o.txt": b"o"}, metadata={"titles": ["Ocean winds"]})
+    assert "A newer edition exists" not in page(shelf, "/search?q=ocean+winds")
+    shelf.archive.deposit(
+        {"o.txt": b"o2"}, metadata={"titles": ["Ocean winds"]}, edition_of=first["rep"]
+    )
+    assert page(shelf, "/search?q=ocean+winds").count("A newer edition exists") == 1
+
+
 def test_a_search_with_signs_says_how_they_work_and_not_what_is_untrue(shelf: Shelf) -> None:
     for text in ('"deforestation studies"', "studies -deforestation", "xyz*"):
         shown = page(shelf, f"/search?{urlencode({'q': text})}")
