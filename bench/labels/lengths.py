@@ -13,6 +13,7 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 
 from ibi.identifier.ibip import mount_suffix as ibip_suffix
+from ibi.identifier.instant import instant_of
 from ibi.identifier.repository_name import mount_suffix
 from ibi.minting.rules.distributor import create_date
 from ibi.minting.rules.granularity import (
@@ -20,7 +21,6 @@ from ibi.minting.rules.granularity import (
     Granularity,
     granularity_text,
 )
-from ibi.minting.rules.label_generator import instant_of
 from ibi.model.clock import SECOND
 
 RATES: Final = (0.01, 1.0, 100.0, 10_000.0)

@@ -13,10 +13,11 @@ import pytest
 
 from ibi import RepositoryName
 from ibi.foundation.sql.sqlite import Sqlite
+from ibi.identifier.instant import instant_of
 from ibi.identifier.repository_name import mount_suffix
 from ibi.minting.minter import Minter
 from ibi.minting.rules.distributor import create_date, create_dates
-from ibi.minting.rules.label_generator import LabelGenerator, instant_of
+from ibi.minting.rules.label_generator import LabelGenerator
 from ibi.minting.rules.subsystem import Subsystem
 from ibi.minting.storage.ledger import SqlLedger
 from tests.conformance.algorithm_4 import CreateDateToMountSuffixOfIbiOfAnItem

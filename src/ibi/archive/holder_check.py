@@ -21,10 +21,10 @@ from ibi.errors import (
     TooManyRequestsError,
 )
 from ibi.errors.sentence import series
-from ibi.identifier.instant import Instant
+from ibi.identifier.instant import instant_of
 from ibi.identifier.label import Label, did_you_mean, parse
 from ibi.identifier.language import Language
-from ibi.model.clock import SECOND, Clock
+from ibi.model.clock import Clock
 
 _MOST_SUGGESTIONS: Final = 3
 _CLASSES: Final = (string.digits, string.ascii_lowercase, string.ascii_uppercase)
@@ -57,7 +57,7 @@ class HolderCheck:
         found = [each.spelling for each in islice(near, _MOST_SUGGESTIONS)]
         if found:
             return tuple(found)
-        now = Instant(self._clock.wall() // SECOND)
+        now = instant_of(self._clock.wall())
         try:
             return tuple(
                 text

@@ -68,6 +68,12 @@ class Instant:
         return self.iso8601
 
 
+def instant_of(nanoseconds: int) -> Instant:
+    """Return the instant of so many nanoseconds of POSIX time."""
+    seconds, rest = divmod(nanoseconds, 1_000_000_000)
+    return Instant(seconds, f"{rest:09}".rstrip("0") if rest else "")
+
+
 def midnight(year: int, month: int, day: int) -> int:
     """Return the POSIX time at which a Gregorian day begins; ValueError if there is no such day."""
     if not 1 <= month <= 12 or not 1 <= day <= days_in_month(year, month):  # noqa: PLR2004  # months

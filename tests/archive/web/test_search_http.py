@@ -195,6 +195,14 @@ def test_a_pasted_label_leads_to_the_item(shelf: Shelf) -> None:
     assert "Search with fewer words" not in unknown
 
 
+def test_a_label_of_this_second_is_found_in_a_reference(shelf: Shelf) -> None:
+    for _ in range(3):
+        item = shelf.archive.deposit({"n.txt": b"1"}, metadata={"titles": ["Nothing else"]})
+        cited = urlencode({"q": f"EXAMPLE, A. Nothing else. IBI: <{item['ibip']}>. Seen today."})
+        found = shelf.archive.get(f"/search?{cited}")
+        assert (found.status, found.headers["location"]) == (302, f"/{item['ibip']}:")
+
+
 def test_a_search_without_hits_offers_others(shelf: Shelf) -> None:
     text = page(shelf, "/search?q=fonseca+zebra&type=Report")
     assert "No item has all of these words and filters" in text

@@ -7,8 +7,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ibi import Ibip, Instant, RepositoryName
+from ibi.identifier.instant import instant_of
 from ibi.identifier.numerals import IBIP, IPV4, IPV6, Numerals
-from ibi.minting.rules.label_generator import EARLIEST, LATEST, LabelGenerator, Minted, instant_of
+from ibi.minting.rules.label_generator import EARLIEST, LATEST, LabelGenerator, Minted
 from ibi.minting.rules.subsystem import Subsystem
 
 SECOND = 1_000_000_000

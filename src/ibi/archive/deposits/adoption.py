@@ -14,8 +14,8 @@ from ibi.archive.holder_check import HolderCheck
 from ibi.archive.ports.catalogue import Catalogue
 from ibi.archive.rules.adoption import AdoptablePrefixes, Adoption
 from ibi.errors import Sentence, StateError
+from ibi.identifier.instant import instant_of
 from ibi.identifier.label import Label
-from ibi.minting.rules.label_generator import instant_of
 from ibi.model.clock import Clock
 
 

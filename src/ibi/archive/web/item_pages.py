@@ -42,10 +42,10 @@ from ibi.foundation.pages.response import PAGE_HEADERS
 from ibi.foundation.pages.templates import ProblemView
 from ibi.foundation.translation.language import in_one_language, page_language
 from ibi.foundation.web.problems import MEDIA_TYPE, Problem, problem_of
-from ibi.identifier.instant import Instant
+from ibi.identifier.instant import instant_of
 from ibi.identifier.language_preference import LanguagePreference
 from ibi.metadata.cited_work import cited_work
-from ibi.model.clock import SECOND, Clock
+from ibi.model.clock import Clock
 from ibi.model.item import File, Item, State
 from ibi.model.label_pair import Forms
 from ibi.model.metadata_record import MetadataRecord
@@ -221,7 +221,7 @@ class ItemPages:
         """Return the page of an error."""
         view = ProblemView.of(problem)
         if problem.status == HTTPStatus.NOT_FOUND:
-            missing = not_found(view, self._urls, Instant(self._clock.wall() // SECOND), request)
+            missing = not_found(view, self._urls, instant_of(self._clock.wall()), request)
             page = self._pages.not_found(missing, preference(request), here(request))
             return page_response(page, problem.status)
         page = self._pages.problem(view, preference(request), here(request))

@@ -8,7 +8,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Final
 
-from ibi.identifier.instant import Instant
+from ibi.identifier.instant import Instant, instant_of
 from ibi.model.clock import SECOND
 
 _BOOT: Final = Path("/proc/sys/kernel/random/boot_id")
@@ -20,8 +20,7 @@ _SPIN: Final = 50_000
 
 def now() -> Instant:
     """Return the present time, to the nanosecond that the machine reports."""
-    seconds, nanoseconds = divmod(time.time_ns(), SECOND)
-    return Instant(seconds, f"{nanoseconds:09}".rstrip("0"))
+    return instant_of(time.time_ns())
 
 
 class SystemClock:

@@ -21,11 +21,11 @@ from ibi.foundation.cli.options import (
 from ibi.foundation.processes.server import address_of, listening_at, run
 from ibi.foundation.system.clock import SystemClock
 from ibi.foundation.web.tokens import Tokens
+from ibi.identifier.instant import instant_of
 from ibi.identifier.label import parse
 from ibi.minting.cli.options import ledger_option, subsystem_options
 from ibi.minting.label_binding import LabelBindings
 from ibi.minting.rules.granularity import AUTO
-from ibi.minting.rules.label_generator import instant_of
 from ibi.minting.rules.scopes import MINT, SCOPES
 from ibi.minting.settings import MinterSettings, usual_ledger
 from ibi.minting.wiring import minter_of, minting_service, open_ledger

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from ibi.identifier import ibip, repository_name
 from ibi.identifier.ibip import coded_fraction
-from ibi.identifier.instant import EPOCH, TWO_DIGITS, Instant
+from ibi.identifier.instant import EPOCH, TWO_DIGITS, Instant, instant_of
 from ibi.identifier.numerals import IBIP
 from ibi.minting.rules.subsystem import Subsystem
 from ibi.model.clock import SECOND
@@ -36,12 +36,6 @@ class Minted(NamedTuple):
     def __str__(self) -> str:
         """Return both labels with a tab between them."""
         return f"{self.rep or ''}\t{self.ibip or ''}"
-
-
-def instant_of(nanoseconds: int) -> Instant:
-    """Return the instant of so many nanoseconds of POSIX time."""
-    seconds, rest = divmod(nanoseconds, SECOND)
-    return Instant(seconds, f"{rest:09}".rstrip("0") if rest else "")
 
 
 EARLIEST: Final = EPOCH.seconds * SECOND

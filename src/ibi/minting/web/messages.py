@@ -6,9 +6,10 @@ from typing import Annotated
 
 import msgspec
 
+from ibi.identifier.instant import instant_of
 from ibi.minting.label_binding import LONGEST_TARGET, MOST_A_REQUEST
 from ibi.minting.ports import LabelRecord
-from ibi.minting.rules.label_generator import Minted, instant_of
+from ibi.minting.rules.label_generator import Minted
 from ibi.minting.stretch_allocator import MinterHealth
 
 

@@ -17,13 +17,13 @@ from ibi.foundation.web.operations import AuthorizedRequest
 from ibi.foundation.web.request_body import hang_up_of, key_of, number_of
 from ibi.foundation.web.tokens import Tokens
 from ibi.identifier.description import describe
+from ibi.identifier.instant import instant_of
 from ibi.identifier.label import parse
 from ibi.minting.label_binding import LabelBindings, MintOrder
 from ibi.minting.minter import Minter
 from ibi.minting.rules.granularity import (
     check_duration,
 )
-from ibi.minting.rules.label_generator import instant_of
 from ibi.minting.rules.scopes import SCOPES
 from ibi.minting.web import messages
 from ibi.minting.web.messages import MintRequest

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ibi.identifier.instant import Instant
+from ibi.identifier.instant import instant_of
 from ibi.identifier.label import Label
-from ibi.model.clock import SECOND, Clock
+from ibi.model.clock import Clock
 from ibi.resolver.digests.locations import Locations
 from ibi.resolver.registry.registry import Registry
 from ibi.resolver.rules.evidence import Evidence
@@ -22,6 +22,6 @@ class Plausibility:
 
     def impossibility(self, label: Label, evidence: Evidence) -> Impossibility | None:
         """Return why no archive can have a label; None if a silent archive may have it."""
-        now = Instant(self._clock.wall() // SECOND)
+        now = instant_of(self._clock.wall())
         knows_host, digest_read = self._registry.knows_host, self._locations.digest_read
         return impossibility(label, evidence, now, knows_host, digest_read)

@@ -22,10 +22,10 @@ from ibi.foundation.web.header_values import uri
 from ibi.foundation.web.json_response import json_answer
 from ibi.foundation.web.problems import MEDIA_TYPE, Problem
 from ibi.identifier.description import describe
-from ibi.identifier.instant import Instant
+from ibi.identifier.instant import Instant, instant_of
 from ibi.identifier.language_preference import LanguagePreference
 from ibi.identifier.persistent_url import PersistentUrl
-from ibi.model.clock import SECOND, Clock
+from ibi.model.clock import Clock
 from ibi.model.registration import ArchiveState
 from ibi.resolver.registry.registry import Registry
 from ibi.resolver.rules.foreign_identifiers import onward
@@ -302,7 +302,7 @@ class ResolverPublicRoutes:
         )
 
     def _now(self) -> Instant:
-        return Instant(self._clock.wall() // SECOND)
+        return instant_of(self._clock.wall())
 
 
 def _tombstone_facts(deleted: DeletedItem | None) -> tuple[str, ...]:

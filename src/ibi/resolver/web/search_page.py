@@ -15,8 +15,8 @@ from ibi.foundation.pages.links import SEARCH
 from ibi.foundation.web.client_address import ClientAddresses, network_of
 from ibi.foundation.web.json_response import json_answer
 from ibi.foundation.web.rate_limit import RateLimit
-from ibi.identifier.instant import Instant
-from ibi.model.clock import SECOND, Clock
+from ibi.identifier.instant import instant_of
+from ibi.model.clock import Clock
 from ibi.model.registration import RegisteredArchive
 from ibi.resolver.rules.archive_documents import FoundItem
 from ibi.resolver.rules.archive_site import search_page_of
@@ -130,7 +130,7 @@ class SearchPage:
     async def page(self, request: Request) -> Response:
         """Show what a text is, or what archives find by its words."""
         text = request.query_params.get("q", "")[:LONGEST_URL]
-        pasted = what_is(text, Instant(self._clock.wall() // SECOND))
+        pasted = what_is(text, instant_of(self._clock.wall()))
         view = SearchView(pasted=pasted)
         if _has_words(pasted) or (text.strip() and request.query_params.get(WORDS)):
             view = SearchView(pasted=pasted, results=self._view_of(await self._find(request, text)))

@@ -21,12 +21,11 @@ from ibi.archive.web.pages import Pages
 from ibi.archive.web.urls import ArchiveUrls
 from ibi.errors import LabelError, ReadingError
 from ibi.foundation.pages.links import Links
-from ibi.identifier.instant import Instant
+from ibi.identifier.instant import instant_of
 from ibi.identifier.label import Label, parse
 from ibi.identifier.labels_in_text import labels_in
 from ibi.identifier.language_preference import LanguagePreference
 from ibi.identifier.persistent_url import PersistentUrl
-from ibi.model.clock import SECOND
 
 _MOST_LABELS: Final = 3
 """Labels of one text that are looked up."""
@@ -69,7 +68,7 @@ class SearchPage:
 
     def _labels_in(self, text: str) -> list[Label]:
         """Return the first labels in a text, such as a citation."""
-        now = Instant(self._clock.wall() // SECOND)
+        now = instant_of(self._clock.wall())
         return list(labels_in(text, now, _MOST_LABELS))
 
     def _item_address(self, query: SearchQuery, place: str) -> str:
