@@ -29,6 +29,7 @@ INSIDE, OUTSIDE = "150.163.2.175", "8.8.8.8"
 SECRET: Final = b"what only some may read"
 ETAG: Final = f'"{hashlib.sha256(SECRET).hexdigest()}"'
 ONLY: Final = "can be read from the networks of its readers only"
+LIMITED: Final = b"Only readers in certain networks can open the files."
 
 
 @dataclass(frozen=True)
@@ -177,7 +178,6 @@ def test_a_persistent_url_leads_each_reader_where_he_may_read(holding: Holding) 
 
 
 def test_what_describes_an_item_is_for_everybody(holding: Holding) -> None:
-    limited = b"The files can be read from the networks of the readers only."
     for path in (
         holding.metadata,
         f"/displaydoccontent.cgi/{holding.item['ibip']}?displaytype=FileList",
@@ -185,7 +185,7 @@ def test_what_describes_an_item_is_for_everybody(holding: Holding) -> None:
         page = holding.get(STRANGER, path, Accept=HTML, Accept_Language="en")
         assert page.status == 200
         assert b"a.txt" in page.body
-        assert limited in page.body
+        assert LIMITED in page.body
         assert "public" in page.headers["cache-control"]
     assert holding.get(STRANGER, f"{holding.metadata}?choice=oai_dc").status == 200
     answer = holding.get(STRANGER, f"/{holding.item['ibip']}:")
@@ -198,7 +198,7 @@ def test_items_for_everybody_do_not_say_that_they_are_limited(holding: Holding) 
     assert holding.get(STRANGER, item["url"]).body == b"free"
     assert "public" in holding.get(STRANGER, item["url"]).headers["cache-control"]
     page = holding.get(STRANGER, f"/col/{item['metadata']['rep']}/doc/metadata", Accept=HTML)
-    assert b"of the readers only" not in page.body
+    assert LIMITED not in page.body
     assert "readers" not in item
     # Whoever brings a token that is no longer good reads what everybody reads.
     assert holding.get(STRANGER, item["url"], Authorization="Bearer ibi_gone").status == 200

@@ -151,8 +151,8 @@ def _word(text: str) -> Clause | None:
 
 
 def _in_order(text: str, words: tuple[str, ...], *, is_prefix: bool = False) -> tuple[Match, ...]:
-    """Return what has words in their order: a text, or a label, which is no text."""
-    label = (Match((label_mark(text),)),) if len(words) > 1 and not is_prefix else ()
+    """Return what has words in their order: a text, or a label, whose parts are no words."""
+    label = (Match((label_mark(text),)),) if "/" in text and not is_prefix else ()
     return (Match(words, is_prefix), *label)
 
 
