@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from functools import partial
 from typing import Final
 
 import pytest
@@ -121,6 +122,27 @@ def test_a_mistyped_address_leads_to_what_was_perhaps_meant(
     assert 'href="/search?q=8JMKD3MGP7W/3EPGUQ5">' in shown
     assert "at character 18" in shown
     assert 'value="8JMKD3MGP7W/3EPGU05"' in shown
+
+
+def test_a_label_that_no_archive_lists_leads_to_the_one_that_was_meant(
+    linked: tuple[ResolverServer, ArchiveServer],
+) -> None:
+    resolver, archive = linked
+    item = archive.deposit({"a.txt": b"a"}, metadata={"titles": ["The meant one"]})
+    name = str(item["ibip"])
+    typed = f"{name[:-1]}{'A' if name[-1] != 'A' else 'B'}"
+    # The first ones ask no archive, so they may be repeated until the digest has come.
+    pasted = (f"search?q={typed}", f"search?q=IBI:+{typed},+2026")
+    for target in (*pasted, typed, f"explain?url={typed}"):
+        # A look-up that follows another one at once offers nothing.
+        wait_until(partial(is_shown, resolver, target, f'href="/{name}"'))
+    # The digest lists the label itself, so nothing near it is offered, whenever it is looked up.
+    assert not is_shown(resolver, f"search?q={name}", "Did you mean")
+
+
+def is_shown(resolver: ResolverServer, target: str, text: str) -> bool:
+    page = resolver.get(f"/{target}", **HTML, **{"Accept-Language": "en"})
+    return text in page.body.decode()
 
 
 @pytest.mark.parametrize(

@@ -25,17 +25,23 @@ class MeantLabels:
         self._rests_until = 0.0
 
     async def find(self, label: Label) -> tuple[Label, ...]:
-        """Return some labels that archives list; none if that takes too long, or cannot be read."""
+        """Return some labels that archives list, for one that none lists.
+
+        Return none if that takes too long, or cannot be read.
+        """
         loop = asyncio.get_running_loop()
         if self._is_running or loop.time() < self._rests_until:
             return ()
         self._is_running = True
         try:
             near = await asyncio.to_thread(_by_fingerprint, label)
-            listed = await self._locations.listed(tuple(near))
+            own = fingerprint(label.canonical)
+            listed = await self._locations.listed((own, *near))
         finally:
             self._is_running = False
             self._rests_until = loop.time() + PAUSE_SECONDS
+        if own in listed:
+            return ()
         return tuple(near[each] for each in near if each in listed)[:MAX_MEANT]
 
 

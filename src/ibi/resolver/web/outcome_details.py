@@ -8,6 +8,7 @@ from typing import Final
 from starlette.requests import Request
 
 from ibi.errors import TooManyRequestsError
+from ibi.identifier.label import Label
 from ibi.model.registration import RegisteredArchive
 from ibi.resolver.digests.meant_labels import MeantLabels
 from ibi.resolver.rules.archive_site import site_of
@@ -15,7 +16,7 @@ from ibi.resolver.rules.decision import Gone, NotFound, Unsure
 from ibi.resolver.rules.resolution import Resolution
 from ibi.resolver.search.archive_names import ArchiveNames
 from ibi.resolver.search.tombstones import Tombstones
-from ibi.resolver.web.search_page import SearchLimits
+from ibi.resolver.web.search_limits import SearchLimits
 from ibi.resolver.web.search_views import ListedArchive, NamedArchive
 from ibi.resolver.web.views import DeletedItem
 
@@ -80,5 +81,8 @@ class OutcomeDetails:
         is_for_people = "text/html" in request.headers.get("accept", "")
         if not is_for_people or not isinstance(resolution.outcome, NotFound | Unsure):
             return ()
-        label = resolution.last.question.label
+        return await self.near(resolution.last.question.label)
+
+    async def near(self, label: Label) -> tuple[str, ...]:
+        """Return labels that archives list, near one that none lists."""
         return tuple(each.spelling for each in await self._meant.find(label))

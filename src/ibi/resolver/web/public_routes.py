@@ -245,7 +245,8 @@ class ResolverPublicRoutes:
         resolution = await self._resolving.resolve(request, question, ask_all=True)
         explanation = self._explained(resolution)
         description = describe(explanation.label, strict=True, now=self._now())
-        view = ExplainView(explanation=explanation, description=description)
+        meant = await self._details.meant(resolution, request)
+        view = ExplainView(explanation=explanation, description=description, meant=meant)
         return page_response(self._pages.explain(view, preference_in(request), target_of(request)))
 
     def _service(self, request: Request) -> Response:

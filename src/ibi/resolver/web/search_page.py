@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 import msgspec
@@ -12,21 +11,21 @@ from starlette.routing import Route
 
 from ibi.errors import RequestError, Sentence
 from ibi.foundation.pages.links import SEARCH
-from ibi.foundation.web.client_address import ClientAddresses, network_of
 from ibi.foundation.web.json_response import json_answer
-from ibi.foundation.web.rate_limit import RateLimit
 from ibi.identifier.instant import instant_of
+from ibi.identifier.label import parse
 from ibi.model.clock import Clock
 from ibi.model.registration import RegisteredArchive
 from ibi.resolver.rules.archive_documents import FoundItem
 from ibi.resolver.rules.archive_site import search_page_of
 from ibi.resolver.rules.word_search import WordResults
-from ibi.resolver.search.archive_names import ArchiveNames
 from ibi.resolver.search.word_search import WordSearch
+from ibi.resolver.web.outcome_details import OutcomeDetails
 from ibi.resolver.web.page_responses import page_response, preference_in, shared_page_response
 from ibi.resolver.web.pages import ResolverPages
 from ibi.resolver.web.pasted_text import Kind, PastedText, what_is
 from ibi.resolver.web.redirect import LONGEST_URL, target_of
+from ibi.resolver.web.search_limits import SearchLimits
 from ibi.resolver.web.search_views import (
     NamedArchive,
     SearchedArchive,
@@ -89,19 +88,6 @@ class WordSearchAnswer(msgspec.Struct, frozen=True):
     """The number of archives that were not asked because there are too many."""
 
 
-@dataclass(frozen=True, slots=True)
-class SearchLimits:
-    """Charges searches by words to the networks of readers."""
-
-    clients: ClientAddresses
-    budget: RateLimit
-    """Messages to archives by network, as for all other searches."""
-
-    def charge(self, request: Request, messages: int) -> None:
-        """Charge messages to the network of a reader."""
-        self.budget.admit(network_of(self.clients.of(request)[0]), messages)
-
-
 class SearchPage:
     """Handlers of the search by words."""
 
@@ -109,7 +95,7 @@ class SearchPage:
         self,
         base: str,
         search: WordSearch,
-        names: ArchiveNames,
+        details: OutcomeDetails,
         limits: SearchLimits,
         clock: Clock,
         pages: ResolverPages,
@@ -117,7 +103,7 @@ class SearchPage:
         """Search below the public address `base`."""
         self._base = base
         self._search = search
-        self._names = names
+        self._details = details
         self._limits = limits
         self._clock = clock
         self._pages = pages
@@ -131,7 +117,7 @@ class SearchPage:
         """Show what a text is, or what archives find by its words."""
         text = request.query_params.get("q", "")[:LONGEST_URL]
         pasted = what_is(text, instant_of(self._clock.wall()))
-        view = SearchView(pasted=pasted)
+        view = SearchView(pasted=pasted, meant=await self._meant(pasted))
         if _has_words(pasted) or (text.strip() and request.query_params.get(WORDS)):
             view = SearchView(pasted=pasted, results=self._view_of(await self._find(request, text)))
         page = self._pages.search(view, preference_in(request), target_of(request))
@@ -143,6 +129,14 @@ class SearchPage:
         if not text.strip():
             raise RequestError(Sentence("The parameter q is missing: the words to search for."))
         return json_answer(self._answer(await self._find(request, text)))
+
+    async def _meant(self, pasted: PastedText) -> tuple[str, ...]:
+        """Return labels near the pasted one, if no archive lists that."""
+        if pasted.wanted is not None:
+            return await self._details.near(pasted.wanted.label)
+        if len(pasted.found) == 1:
+            return await self._details.near(parse(pasted.found[0]))
+        return ()
 
     async def _find(self, request: Request, text: str) -> WordResults:
         return await self._search.find(
@@ -167,7 +161,7 @@ class SearchPage:
         )
 
     def _named(self, archive: RegisteredArchive) -> NamedArchive:
-        return NamedArchive.of(archive, self._names.of(archive.id))
+        return NamedArchive.of(archive, self._details.names.of(archive.id))
 
     def _answer(self, results: WordResults) -> WordSearchAnswer:
         view = self._view_of(results)

@@ -79,3 +79,5 @@ class SearchView:
     pasted: PastedText
     results: SearchedArchives | None = None
     """None if the text is no search by words."""
+    meant: tuple[str, ...] = ()
+    """Labels that archives list, and that may have been meant by one that none lists."""

@@ -323,6 +323,8 @@ class ExplainView:
 
     explanation: Explanation
     description: Description
+    meant: tuple[str, ...] = ()
+    """Labels that archives have, and that may have been meant."""
 
     @property
     def heading(self) -> str:

@@ -41,7 +41,8 @@ from ibi.resolver.web.registrations_api import (
     RegistrationsApi,
 )
 from ibi.resolver.web.registry_api import RegistryApi, log_token
-from ibi.resolver.web.search_page import SearchLimits, SearchPage
+from ibi.resolver.web.search_limits import SearchLimits
+from ibi.resolver.web.search_page import SearchPage
 from ibi.resolver.wiring.background import BackgroundServices
 from ibi.resolver.wiring.builders import Base, Digests, Searches, Workers
 
@@ -174,8 +175,8 @@ def build_app(  # all capabilities
     notices = AdministratorNotices(_mailer(settings), settings.address)
     opening = OpenRegistration(registry, _domain_proof(base), is_open=settings.open_registration)
     pages = ResolverPages(identity_of(settings), settings.address)
-    words, names, limits = endpoints.words, endpoints.details.names, endpoints.limits
-    search = SearchPage(settings.address, words, names, limits, base.clock, pages)
+    words, limits = endpoints.words, endpoints.limits
+    search = SearchPage(settings.address, words, endpoints.details, limits, base.clock, pages)
     return ResolverApp(
         services.open,
         conflicts,
