@@ -103,7 +103,7 @@ def test_citation_styles_are_chosen_by_arrow_keys(library: Published, browsers: 
         page.goto(library.page("report"))
         page.get_by_role("radio", name="ABNT").focus()
         page.keyboard.press("ArrowRight")
-        expect(page.locator(".cite:visible")).to_contain_text("Rivera, A. (2023)")
+        expect(page.locator("p.cite:visible")).to_contain_text("Rivera, A. (2023)")
 
 
 def test_an_item_on_paper_has_its_title_label_and_citation(

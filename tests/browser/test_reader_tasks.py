@@ -62,7 +62,7 @@ def test_look_at_previews(library: Published, visit: Visit) -> None:
 
 def test_cite_an_item(library: Published, visit: Visit) -> None:
     visit.open(library.page("report"))
-    shown = visit.page.locator(".cite:visible")
+    shown = visit.page.locator("p.cite:visible")
     expect(shown).to_have_count(1)
     expect(shown).to_contain_text("RIVERA, A.")
     visit.page.get_by_text("APA", exact=True).click()
