@@ -73,7 +73,7 @@ def test_settings_give_a_site_its_identity(server: ProgramServer) -> None:
     with server:
         page = home(server)
         assert "Acervo &lt;de&gt; Exemplo" in page
-        assert 'href="mailto:ajuda@example.org">Contact<' in page
+        assert 'href="mailto:ajuda@example.org">Contact: ajuda@example.org<' in page
         logo = server.get(linked(page, r'<img class="logo" src="([^"]+)" alt="">'))
         assert (logo.body, logo.headers["content-type"]) == (SVG, "image/svg+xml")
         assert "sandbox" in logo.headers["content-security-policy"]

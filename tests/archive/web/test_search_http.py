@@ -210,6 +210,10 @@ def test_a_search_without_hits_offers_others(shelf: Shelf) -> None:
     text = page(shelf, "/search?q=deforestation&type=Report", **{"accept-language": "pt-BR"})
     assert "Nenhum item" in text
     assert 'class="tag" href="/search?q=deforestation"' in text
+    text = page(shelf, "/search?q=deforestation&type=Report&language=pt&year=2013")
+    assert 'aria-label="Filters in use"' in text
+    assert 'Search without the filters: <a href="/search?q=deforestation"' in text
+    assert "No item has this word" in page(shelf, "/search?q=zebra")
 
 
 def test_a_search_for_the_beginning_of_a_word_offers_it(shelf: Shelf) -> None:

@@ -58,6 +58,9 @@ def test_a_view_has_the_last_months_or_those_of_a_year() -> None:
         "2024-12",
     ]
     assert statistics_view(months, "1999").months == ()
+    year = statistics_view(months, "2024").total
+    assert (year.items, year.files, year.size, year.accesses) == (2, 4, 100, 3)
+    assert (year.views, year.downloads) == (9, 8)
     assert view.storage.ticks[0] >= 150
 
 

@@ -24,7 +24,7 @@ class StatisticsView:
     years: tuple[PeriodCounts, ...]
     """All years in which anything came or was read, the newest first."""
     total: PeriodCounts
-    """What the archive has, and all accesses, views and downloads."""
+    """What the archive has, and all accesses, views and downloads; or those of the year."""
     is_whole: bool
     """Whether all items are counted; not while an upgraded archive counts them."""
     deposits: Plot
@@ -43,18 +43,19 @@ def statistics_view(
     else:
         shown = tuple(months[-_MONTHS:])
     years = yearly(months)
-    last = years[-1]
+    summed = [each for each in years if year in {"", each.period}] or years
+    last = summed[-1]
     total = PeriodCounts(
         "",
         last.all_items,
         last.all_files,
         last.all_size,
-        sum(each.accesses for each in years),
+        sum(each.accesses for each in summed),
         last.all_items,
         last.all_files,
         last.all_size,
-        sum(each.views for each in years),
-        sum(each.downloads for each in years),
+        sum(each.views for each in summed),
+        sum(each.downloads for each in summed),
     )
     return StatisticsView(
         year=year,

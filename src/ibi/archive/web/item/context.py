@@ -120,9 +120,9 @@ class ItemContexts:
         found = self._catalogue.history.entries(0, MOST_ACTS, choice, newest_first=True)
         return tuple(PastAct(each.act, each.at) for each in found if each.act in _PUBLIC_ACTS)
 
-    def _usage(self, item: int) -> ItemUsage | None:
-        """Return views and downloads of the last twelve months; None if there are none."""
+    def _usage(self, item: int) -> ItemUsage:
+        """Return views and downloads of the last twelve months."""
         today = day_of(self._clock.wall() // _DAY)
         months = last_months(today, MONTHS)
         found = self._catalogue.statistics.usage(f"{months[0]}-01", today.isoformat(), item)
-        return item_usage(months, found) if found else None
+        return item_usage(months, found)
