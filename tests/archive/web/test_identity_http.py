@@ -99,7 +99,7 @@ def test_without_settings_a_site_has_the_mark_of_ibi_and_no_imprint(server: Prog
         assert "<img" not in page
         assert "accent.css" not in page
         assert "Imprint" not in page
-        assert "Contact<" not in page
+        assert ">Contact" not in page
         for path in ("/imprint", "/static/logo", "/static/accent.css"):
             assert server.get(path, Accept=HTML).status in {400, 404}
 
