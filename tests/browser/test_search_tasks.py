@@ -51,7 +51,8 @@ def test_turn_the_pages_of_results(library: Published, visit: Visit) -> None:
     expect(entries).to_have_count(PAGE)
     visit.link("Next").click()
     expect(entries).to_have_count(RESULTS - PAGE)
-    visit.page.go_back()
+    # Firefox shows the page from its memory, without loading it.
+    visit.page.go_back(wait_until="commit")
     expect(entries).to_have_count(PAGE)
 
 
