@@ -115,6 +115,12 @@ class ArchiveSettings:
     """The text of the imprint, or the URL of a page."""
     publisher: str = ""
     """The publisher of items that name none; the archive by its name, if this is empty."""
+    draft_days: int = 365
+    """Days after its last change after which a draft is discarded; 0 for never."""
+    draft_gigabytes: int = 1000
+    """The size of the files of all drafts of one depositor; 0 for any size."""
+    review: bool = False
+    """Whether curators publish what depositors submit."""
     workers: int = 1
     """Processes that answer requests; from two on, one more process is the writer."""
 
@@ -206,6 +212,8 @@ def _check(settings: ArchiveSettings) -> None:
             ("copies_hours", settings.copies_hours >= 0, "hours, or 0 for never"),
             ("audit_days", settings.audit_days >= 0, "days, or 0 for never"),
             ("audit_megabytes_a_second", settings.audit_megabytes_a_second >= 1, "1 or more"),
+            ("draft_days", settings.draft_days >= 0, "days, or 0 for never"),
+            ("draft_gigabytes", settings.draft_gigabytes >= 0, "gigabytes, or 0 for any number"),
             *identity_checks(settings),
             ("publisher", settings.publisher.isprintable(), "one line, the name of a publisher"),
             ("workers", 1 <= settings.workers <= MAX_WORKERS, f"1 to {MAX_WORKERS}"),

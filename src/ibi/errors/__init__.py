@@ -24,13 +24,15 @@
     │   │   ├── FileNameError              a path that no file of an item can have
     │   │   ├── UnpackError                a zip or tar file is damaged, hostile or too large
     │   │   ├── BagError                   a bag is damaged, hostile or of another program
-    │   │   └── MetadataError              metadata that cannot be read
+    │   │   ├── MetadataError              metadata that cannot be read
+    │   │   └── DescriptionError           faults in the fields of a form
     │   ├── ChecksumError (also a ValueError)   the bytes received differ from the bytes sent
     │   ├── TooLargeError                  the content exceeds a limit of the archive
     │   ├── UnknownError                   the archive has no such item, file or deposit
     │   │   └── NotHeldError               no archive that is known has the item either
     │   ├── StateError                     the state of an item or deposit forbids the operation
     │   │   ├── HeldElsewhereError         another archive has the item with this label
+    │   │   ├── DraftConflictError         a draft was changed elsewhere meanwhile
     │   │   ├── InProgressError            another operation on the same object is in progress
     │   │   ├── DeletedError               the item was deleted
     │   │   └── UnreconciledError          a restored archive may not give Originals away yet
@@ -85,6 +87,8 @@ from ibi.errors.archive import (
     ChecksumError,
     DamagedBackupError,
     DeletedError,
+    DescriptionError,
+    DraftConflictError,
     FileNameError,
     HeldElsewhereError,
     InProgressError,
@@ -163,6 +167,8 @@ __all__ = [
     "ClockError",
     "DamagedBackupError",
     "DeletedError",
+    "DescriptionError",
+    "DraftConflictError",
     "FileNameError",
     "ForbiddenError",
     "HeldElsewhereError",

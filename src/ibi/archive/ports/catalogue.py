@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple, Protocol
 
+from ibi.archive.ports.deposits import DepositStore
+from ibi.archive.ports.drafts import DraftStore
 from ibi.archive.ports.full_text import FullText, Pictures
 from ibi.archive.ports.maintenance import (
     CopyStore,
@@ -107,19 +109,6 @@ class FileTotal:
     """Bytes."""
     is_cut: bool = False
     """Whether the item has more files than were counted."""
-
-
-@dataclass(frozen=True, slots=True)
-class Deposit:
-    """A deposit of files, to a new item or to an existing one."""
-
-    id: str
-    opened: int
-    who: str
-    request: str
-    """What is to be done with the files, as JSON."""
-    completed: str = ""
-    """The label of the item that received the files; empty while the deposit is open."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,26 +216,6 @@ class Items(Protocol):
 
         The items whose canonical labels are `dropped` are removed.
         """
-        ...
-
-
-class DepositStore(Protocol):
-    """Deposits, open and completed."""
-
-    def open(self, deposit: Deposit) -> None:
-        """Store a new deposit."""
-        ...
-
-    def get(self, id: str) -> Deposit | None:  # noqa: A002  # what it is called everywhere
-        """Return a deposit, open or completed."""
-        ...
-
-    def open_before(self, before: int) -> list[Deposit]:
-        """Return open deposits that were opened before a time."""
-        ...
-
-    def drop(self, id: str) -> bool:  # noqa: A002
-        """Remove an open deposit; return False if there is none."""
         ...
 
 
@@ -377,6 +346,7 @@ class Catalogue:
     items: Items
     history: History
     deposits: DepositStore
+    drafts: DraftStore
     reservations: ReservationStore
     statistics: Statistics
     tasks: TaskStore

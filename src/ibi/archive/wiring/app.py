@@ -51,6 +51,7 @@ from ibi.archive.wiring.capabilities import (
     copies_capability,
     deposits_capability,
     digest_capability,
+    drafts_capability,
     exchange_capability,
     fixity_capability,
     items_capability,
@@ -94,6 +95,7 @@ def archive_app(instance: Instance) -> tuple[Starlette, Announcer]:
     # This is the order of starts and stops, and of hourly calls.
     capabilities = (
         deposits_capability(instance, deposits, urls),
+        drafts_capability(instance, deposits, urls),
         items_capability(instance, urls, holders, citations, searches),
         _administration_capability(instance, urls, announcer, links, authorizer.tokens),
         exchange_capability(instance, deposits, service),

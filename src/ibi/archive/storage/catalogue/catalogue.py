@@ -7,6 +7,7 @@ from functools import partial
 from ibi.archive.ports.catalogue import Catalogue
 from ibi.archive.storage.catalogue.deposits import SqlDeposits, SqlReservations
 from ibi.archive.storage.catalogue.digest_log import SqlDigestLog
+from ibi.archive.storage.catalogue.drafts import SqlDrafts
 from ibi.archive.storage.catalogue.full_text import SqlFullText
 from ibi.archive.storage.catalogue.history import SqlHistory
 from ibi.archive.storage.catalogue.items import SqlItems
@@ -32,6 +33,7 @@ def sql_catalogue(database: Database, *, quick: bool) -> Catalogue:
         items=SqlItems(handle),
         history=SqlHistory(handle),
         deposits=SqlDeposits(handle),
+        drafts=SqlDrafts(handle),
         reservations=SqlReservations(handle),
         statistics=SqlStatistics(handle),
         tasks=SqlTasks(handle),

@@ -64,6 +64,33 @@ deposit = sa.Table(
     sa.Column("request", sa.Text, nullable=False),
     sa.Column("completed", sa.Text, nullable=False),
 )
+# Deposits in the making; the deposit of the same id has the files.
+draft = sa.Table(
+    "archive_draft",
+    SCHEMA,
+    sa.Column("id", sa.Text(collation="C").with_variant(sa.Text(), "sqlite"), primary_key=True),
+    sa.Column("owner", sa.Text, nullable=False),
+    sa.Column("label", sa.Text, unique=True),
+    sa.Column("forms", sa.Text, nullable=False),
+    sa.Column("purpose", sa.Text, nullable=False),
+    sa.Column("fields", sa.Text, nullable=False),
+    sa.Column("title", sa.Text, nullable=False),
+    sa.Column("state", sa.Text, nullable=False),
+    sa.Column("version", sa.BigInteger, nullable=False),
+    sa.Column("opened", sa.BigInteger, nullable=False),
+    sa.Column("changed", sa.BigInteger, nullable=False),
+    sa.Index("archive_draft_of_owner", "owner", "changed"),
+    sa.Index("archive_draft_of_state", "state", "changed"),
+)
+draft_comment = sa.Table(
+    "archive_draft_comment",
+    SCHEMA,
+    sa.Column("draft", sa.Text, primary_key=True),
+    sa.Column("number", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("at", sa.BigInteger, nullable=False),
+    sa.Column("who", sa.Text, nullable=False),
+    sa.Column("text", sa.Text, nullable=False),
+)
 reservation = sa.Table(
     "archive_reservation",
     SCHEMA,

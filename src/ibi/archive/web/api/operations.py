@@ -34,6 +34,7 @@ from ibi.archive.web.api.citations import CitationsApi
 from ibi.archive.web.api.collections import COLLECTION_OPERATIONS
 from ibi.archive.web.api.copies import CopiesApi
 from ibi.archive.web.api.deposits import DepositsApi
+from ibi.archive.web.api.drafts import DRAFT_OPERATIONS
 from ibi.archive.web.api.exports import ExportsApi
 from ibi.archive.web.api.history import HistoryApi
 from ibi.archive.web.api.holdings import HoldingsApi
@@ -387,6 +388,7 @@ OPERATIONS: Final = (
     *_ITEMS,
     *COLLECTION_OPERATIONS,
     *_DEPOSITS,
+    *DRAFT_OPERATIONS,
     *_ADMINISTRATION,
     *_BAGS,
     *_UPKEEP,
