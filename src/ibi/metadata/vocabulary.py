@@ -97,6 +97,16 @@ _LISTS: Final[Mapping[str, tuple[str, ...]]] = {
 _FOLDED: Final = {name: {each.lower(): each for each in list_} for name, list_ in _LISTS.items()}
 
 
+def role_name(role: str) -> str:
+    """Return the name of a role for people; the role itself if the list lacks it."""
+    return ROLES.get(role, role)
+
+
+def relation_name(relation: str) -> str:
+    """Return a relation as people say it; the relation itself if the list lacks it."""
+    return RELATIONS.get(relation, relation)
+
+
 def check_word(part: str, text: str) -> str:
     """Return a role, relation or scheme as it was written; MetadataError if it is not one word."""
     if _WORD.fullmatch(text) is None:
