@@ -61,6 +61,8 @@ class CitedWork:
     title: str
     authors: tuple[Person | str, ...] = ()
     """In their order; a text is the name of an organisation."""
+    editors: tuple[Person | str, ...] = ()
+    translators: tuple[Person | str, ...] = ()
     date: Moment | None = None
     publisher: str = ""
     language: str = ""
@@ -82,7 +84,9 @@ def cited_work(record: MetadataRecord, forms: Forms, base: str) -> CitedWork:
         url=PersistentUrl(forms.short).at(base),
         kind=_kind(record.types),
         title=record.title.value,
-        authors=tuple(_author(creator) for creator in record.creators),
+        authors=tuple(map(_author, record.named_creators)),
+        editors=_in_role(record, "Editor"),
+        translators=_in_role(record, "Translator"),
         date=_date(record.dates),
         publisher=str(record.publishers[0]) if record.publishers else "",
         language=next((tag for tag in tags if tag), ""),
@@ -143,6 +147,10 @@ PARTICLE: Final = re.compile(
     r"al|d['\u2019]?|d[aeiou]|das|del|della|den|der|dos|du|e|el|l[ae]|las|los|te[nr]|van|von|y|zu|zu[mr]"
 )
 """A word of a name, in lower case as catalogues write it; "e" and "y" join two family names."""
+
+
+def _in_role(record: MetadataRecord, role: str) -> tuple[Person | str, ...]:
+    return tuple(_author(each) for each in record.contributors if each.role == role)
 
 
 def _author(agent: Agent) -> Person | str:

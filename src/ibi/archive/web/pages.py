@@ -31,7 +31,7 @@ from ibi.foundation.pages.links import Links
 from ibi.foundation.pages.site import Entry
 from ibi.foundation.pages.templates import Page, ProblemView, Templates
 from ibi.identifier.language_preference import LanguagePreference
-from ibi.metadata import licence, orcid
+from ibi.metadata import licence, orcid, related, vocabulary
 from ibi.metadata.dublin_core import elements
 from ibi.metadata.formats import FORMATS
 from ibi.metadata.permission import permission_of
@@ -70,6 +70,9 @@ class Pages:
             "licence_address": licence.address_of,
             "permission_of": permission_of,
             "orcid_address": orcid.address_of,
+            "related_address": related.address_of,
+            "relation_name": vocabulary.relation_name,
+            "role_name": vocabulary.role_name,
             "check_character": check_character_of,
             "file_type": short_name,
             "is_shown": is_shown,
