@@ -18,6 +18,7 @@ from ibi.archive.ports.maintenance import (
 )
 from ibi.archive.ports.search import SearchIndex
 from ibi.archive.ports.statistics import Statistics
+from ibi.model.account import AccountStore
 from ibi.model.change import Change
 from ibi.model.item import File, Item
 from ibi.model.label_pair import Forms
@@ -359,6 +360,7 @@ class Catalogue:
     full_text: FullText
     pictures: Pictures
     tokens: TokenStore
+    accounts: AccountStore
     settings: SettingStore
     links: LinkStore
     rebuild: Callable[[], RebuildStore]

@@ -60,7 +60,9 @@ from ibi.archive.wiring.capabilities import (
     transfers_capability,
 )
 from ibi.archive.wiring.instance import Instance
+from ibi.archive.wiring.people import build_account_pages, build_people
 from ibi.errors import ArchiveRequestError, UnknownError
+from ibi.foundation.accounts.people import People
 from ibi.foundation.pages.identity import identity_of
 from ibi.foundation.web.authorization import Authenticator, Authorizer, TokenLimits
 from ibi.foundation.web.client_address import ClientAddresses, peer_of
@@ -89,7 +91,8 @@ def archive_app(instance: Instance) -> tuple[Starlette, Announcer]:
     copies, copy_work = build_copies(instance)
     transfers = build_transfers(instance, service)
     tasks, long_work = build_tasks(instance, auditing, copy_work)
-    authorizer = build_authorizer(settings, catalogue, clock)
+    people = build_people(settings, catalogue, clock)
+    authorizer = build_authorizer(settings, catalogue, clock, people)
     searches = SearchQueue(Search(instance.archive))
     citations = Citations(settings.published_by, clock)
     # This is the order of starts and stops, and of hourly calls.
@@ -117,10 +120,12 @@ def archive_app(instance: Instance) -> tuple[Starlette, Announcer]:
     readers = ReaderAccess(clients, authorizer, transfers.is_ticket)
     counter = UsageCounter(catalogue.statistics)
     usage = UsageRecorder(clients, clock, secret, counter.count)
+    accounts = build_account_pages(instance, people, templates, clients)
     app = archive_application(
-        (*_apis(capabilities), _status(instance, metrics)),
+        (*_apis(capabilities), accounts.api, _status(instance, metrics)),
         authorizer,
         _running(answering, usage, capabilities),
+        accounts,
         [
             *SitePages(templates).routes,
             *StatisticsPage(catalogue.statistics, clock, templates).routes,
@@ -159,12 +164,23 @@ def build_urls(
 
 
 def build_authorizer(
-    settings: ArchiveSettings, catalogue: Catalogue, clock: Clock, *, trusted_for: int = STALE_TIME
+    settings: ArchiveSettings,
+    catalogue: Catalogue,
+    clock: Clock,
+    people: People,
+    *,
+    trusted_for: int = STALE_TIME,
 ) -> Authorizer:
     """Return the authorizer of requests to an archive."""
-    tokens = Tokens(catalogue.tokens, clock, SCOPES, trusted_for=trusted_for)
+    tokens = Tokens(
+        catalogue.tokens,
+        clock,
+        SCOPES,
+        trusted_for=trusted_for,
+        is_allowed=people.accounts.allows_token,
+    )
     limits = TokenLimits(clock, settings.requests_a_second, peer_of)
-    return Authorizer(Authenticator(tokens, clock), limits)
+    return Authorizer(Authenticator(tokens, clock), limits, sessions=people.access)
 
 
 def build_pages(settings: ArchiveSettings, urls: ArchiveUrls) -> Pages:

@@ -9,7 +9,7 @@ from alembic import op
 _ID = sa.Text(collation="C").with_variant(sa.Text(), "sqlite")
 
 revision = "a0010"
-down_revision = "a0008"
+down_revision = "a0009"
 branch_labels = None
 
 

@@ -13,7 +13,7 @@ from ibi.archive.drafts.drafts import Drafts
 from ibi.archive.drafts.files import DraftFiles
 from ibi.archive.ports.drafts import DepositDraft
 from ibi.archive.rules.drafts.draft import LARGEST_FIELDS, owner_of
-from ibi.archive.rules.scopes import ADMINISTER, DEPOSIT
+from ibi.archive.rules.scopes import CURATE, DEPOSIT
 from ibi.archive.web.api import messages, uploads
 from ibi.archive.web.api import responses as answers
 from ibi.archive.web.api.draft_messages import (
@@ -225,7 +225,6 @@ class ReviewApi:
         return json_answer(await asyncio.to_thread(published_answer, self._urls, look))
 
 
-_CURATE: Final = ADMINISTER
 _DRAFT: Final = parameter("id", "The id of a draft")
 _FILE: Final = parameter("path", "The path of a file, with slashes between folders")
 _OFFSET: Final = header("Upload-Offset", "From which byte on", required=True)
@@ -293,20 +292,20 @@ DRAFT_OPERATIONS: Final = (
         "Replace a zip or tar file of a draft by the files in it",
         request=messages.UnpackRequest, answer=messages.UnpackAnswer,
         problems=(404, 409, 413, 507), parameters=(_DRAFT,)),
-    Operation("GET", "/api/v1/review", _CURATE, ReviewApi.list_submitted,
+    Operation("GET", "/api/v1/review", CURATE, ReviewApi.list_submitted,
         "List the drafts that wait for a curator",
         answer=DraftsAnswer, parameters=PAGE),
-    Operation("GET", "/api/v1/review/{id}", _CURATE, ReviewApi.show_submitted,
+    Operation("GET", "/api/v1/review/{id}", CURATE, ReviewApi.show_submitted,
         "Show a draft that was submitted",
         answer=DraftAnswer, problems=(404,), parameters=(_DRAFT,)),
-    Operation("GET", "/api/v1/review/{id}/files", _CURATE, ReviewApi.list_submitted_files,
+    Operation("GET", "/api/v1/review/{id}/files", CURATE, ReviewApi.list_submitted_files,
         "List the files of a draft that was submitted",
         answer=DraftFilesAnswer, problems=(404,), parameters=(_DRAFT, *PAGE)),
-    Operation("POST", "/api/v1/review/{id}/return", _CURATE, ReviewApi.return_draft,
+    Operation("POST", "/api/v1/review/{id}/return", CURATE, ReviewApi.return_draft,
         "Return a draft to its depositor, with a comment",
         request=ReturnRequest, answer=DraftAnswer, problems=(404, 409, 413, 507),
         parameters=(_DRAFT,)),
-    Operation("POST", "/api/v1/review/{id}/publication", _CURATE, ReviewApi.approve_draft,
+    Operation("POST", "/api/v1/review/{id}/publication", CURATE, ReviewApi.approve_draft,
         "Publish a draft that was submitted",
         request=_OPTIONAL_ACT, answer=messages.ItemAnswer,
         problems=(404, 409, 410, 413, 507), parameters=(_DRAFT,)),

@@ -47,6 +47,7 @@ from ibi.archive.web.api.tasks import TasksApi
 from ibi.archive.web.api.transfers import TransfersApi
 from ibi.archive.web.citations import LOCALES, STYLES
 from ibi.archive.web.digest import DigestEndpoint
+from ibi.foundation.accounts.api import account_operations
 from ibi.foundation.web.authorization import PUBLIC, OptionalScope
 from ibi.foundation.web.openapi import LIMIT, PAGE, ApiDescription, header, parameter, query
 from ibi.foundation.web.operations import Body, Further, Media, Operation
@@ -269,6 +270,7 @@ _ADMINISTRATION: Final = (
         "Count what the archive holds",
         answer=statistics.HoldingsStatistics),
     *token_operations(ADMINISTER),
+    *account_operations(ADMINISTER),
 )
 
 _BAGS: Final = (
