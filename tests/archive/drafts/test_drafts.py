@@ -12,7 +12,7 @@ import pytest
 
 from ibi.archive.deposits.deposits import DAY, LIFE
 from ibi.archive.drafts import drafts as drafts_module
-from ibi.archive.drafts.description import PlainForm
+from ibi.archive.drafts.description import RecordForm
 from ibi.archive.drafts.drafts import DraftLimits, Drafts
 from ibi.archive.drafts.files import DraftFiles
 from ibi.archive.ports.drafts import DepositDraft, DraftState
@@ -29,13 +29,16 @@ from ibi.errors import (
 from tests.support.scenes.small_archive import SmallArchive, contents, forms, unchanged
 
 FIELDS: Fields = (("title", "Soil moisture"), ("year", "20226"), ("creator", "Vilela, Renata"))
-WHOLE: Fields = (("title", "Soil moisture"), ("year", "2026"), ("creator", "Vilela, Renata"))
+WHOLE: Fields = (
+    *(("title", "Soil moisture"), ("year", "2026"), ("type", "Dataset")),
+    ("creator", "Vilela, Renata"),
+)
 FILES: WeakKeyDictionary[Drafts, DraftFiles] = WeakKeyDictionary()
 KEY = "0123456789abcdef" * 2
 
 
 def drafts_of(small: SmallArchive, **limits: Any) -> Drafts:  # noqa: ANN401
-    drafts = Drafts(small.archive, small.deposits, PlainForm(), DraftLimits(**limits))
+    drafts = Drafts(small.archive, small.deposits, RecordForm("An archive"), DraftLimits(**limits))
     return with_files(small, drafts)
 
 
@@ -191,7 +194,7 @@ def test_two_clicks_at_once_publish_one_item(small: SmallArchive) -> None:
 def test_only_what_was_shown_is_published(small: SmallArchive) -> None:
     drafts = drafts_of(small)
     draft = ready(drafts)
-    drafts.save(draft.id, "me", 0, (("title", "Other"),))
+    drafts.save(draft.id, "me", 0, (*WHOLE, ("abstract", "Other")))
     with unchanged(small), pytest.raises(DraftConflictError):
         drafts.publish(draft.id, "me", 0)
     assert drafts.publish(draft.id, "me", 1).item.forms == draft.forms
@@ -326,7 +329,7 @@ def test_a_curator_returns_a_draft_and_publishes_it_later(small: SmallArchive) -
     drafts = Drafts(
         small.archive,
         small.deposits,
-        PlainForm(),
+        RecordForm("An archive"),
         limits,
         lambda _, state, comment: moves.append((state, comment)),
     )

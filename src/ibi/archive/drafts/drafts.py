@@ -50,6 +50,10 @@ _REVIEWED: Final = (DraftState.SUBMITTED, DraftState.RETURNED, DraftState.PUBLIS
 class DescriptionForm(Protocol):
     """Reads the fields of the form of a description."""
 
+    def known(self, fields: Fields) -> Fields:
+        """Return the fields that are kept."""
+        ...
+
     def title(self, fields: Fields) -> str:
         """Return the title for lists; empty if there is none yet."""
         ...
@@ -117,6 +121,7 @@ class Drafts:
                 most=MOST_DRAFTS,
             )
             raise StateError(msg)
+        fields = self._form.known(fields)
         text = rules.written(fields)
         self._deposits.check_purpose(purpose)
         reserved = None if purpose.item else self._archive.reserve(1, owner, id_)[0].forms
@@ -174,6 +179,7 @@ class Drafts:
         Raises DraftConflictError if they were changed since. The same fields saved again, by a
         client that got no answer, are no conflict.
         """
+        fields = self._form.known(fields)
         text = rules.written(fields)
         with self._locked(id):
             draft = self.editable(id, owner)

@@ -41,6 +41,7 @@ NAVIGATION: Final = (
     Entry("/browse", "Browse"),
     Entry("/collections", "Collections"),
     Entry(STATISTICS, "Statistics"),
+    Entry("/deposit", "Deposit"),
 )
 """The main pages of an archive, in the masthead of every page."""
 FOOTER: Final = (Entry("/openapi.json", "API"),)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import secrets
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from importlib import metadata
 
@@ -51,7 +52,6 @@ from ibi.archive.wiring.capabilities import (
     copies_capability,
     deposits_capability,
     digest_capability,
-    drafts_capability,
     exchange_capability,
     fixity_capability,
     items_capability,
@@ -59,6 +59,7 @@ from ibi.archive.wiring.capabilities import (
     search_capability,
     transfers_capability,
 )
+from ibi.archive.wiring.drafts import build_drafts, draft_pages, drafts_capability
 from ibi.archive.wiring.instance import Instance
 from ibi.archive.wiring.people import build_account_pages, build_people
 from ibi.errors import ArchiveRequestError, UnknownError
@@ -87,6 +88,7 @@ def archive_app(instance: Instance) -> tuple[Starlette, Announcer]:
     holders = build_holders(instance, service)
     adoptions = build_adoptions(instance, service, holders)
     deposits = Deposits(instance.archive, unpack, holders, adoptions)
+    drafts = build_drafts(instance, deposits)
     auditing = build_audits(instance, log_damage)
     copies, copy_work = build_copies(instance)
     transfers = build_transfers(instance, service)
@@ -98,7 +100,7 @@ def archive_app(instance: Instance) -> tuple[Starlette, Announcer]:
     # This is the order of starts and stops, and of hourly calls.
     capabilities = (
         deposits_capability(instance, deposits, urls),
-        drafts_capability(instance, deposits, urls),
+        drafts_capability(instance, drafts, urls),
         items_capability(instance, urls, holders, citations, searches),
         _administration_capability(instance, urls, announcer, links, authorizer.tokens),
         exchange_capability(instance, deposits, service),
@@ -121,6 +123,8 @@ def archive_app(instance: Instance) -> tuple[Starlette, Announcer]:
     counter = UsageCounter(catalogue.statistics)
     usage = UsageRecorder(clients, clock, secret, counter.count)
     accounts = build_account_pages(instance, people, templates, clients)
+    own = draft_pages(instance, drafts, templates)
+    accounts = replace(accounts, handlers=(*accounts.handlers, *own))
     app = archive_application(
         (*_apis(capabilities), accounts.api, _status(instance, metrics)),
         authorizer,

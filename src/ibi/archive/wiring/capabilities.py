@@ -19,9 +19,6 @@ from ibi.archive.copies.holder_reports import HolderReports
 from ibi.archive.copies.tasks import CopyTasks
 from ibi.archive.deposits.adoption import Adoptions
 from ibi.archive.deposits.deposits import Deposits
-from ibi.archive.drafts.description import PlainForm
-from ibi.archive.drafts.drafts import DraftLimits, Drafts
-from ibi.archive.drafts.files import DraftFiles
 from ibi.archive.exchange.bag_import import BagImporter
 from ibi.archive.exchange.handover import HandoverIssuer
 from ibi.archive.fixity.audit_schedule import AuditSchedule
@@ -52,7 +49,6 @@ from ibi.archive.web.api.citations import CitationsApi
 from ibi.archive.web.api.collections import CollectionsApi
 from ibi.archive.web.api.copies import CopiesApi
 from ibi.archive.web.api.deposits import DepositsApi
-from ibi.archive.web.api.drafts import DraftFilesApi, DraftsApi, ReviewApi
 from ibi.archive.web.api.exports import ExportsApi
 from ibi.archive.web.api.history import HistoryApi
 from ibi.archive.web.api.holdings import HoldingsApi
@@ -151,24 +147,6 @@ def deposits_capability(instance: Instance, deposits: Deposits, urls: ArchiveUrl
     """Build the API of deposits, and the removal of abandoned ones."""
     api = DepositsApi(deposits, urls, instance.settings.largest_file)
     return Capability(apis=(api,), rounds=(deposits.sweep,))
-
-
-def drafts_capability(instance: Instance, deposits: Deposits, urls: ArchiveUrls) -> Capability:
-    """Build the drafts, their review, and the removal of forgotten ones."""
-    settings = instance.settings
-    limits = DraftLimits(
-        days=settings.draft_days,
-        bytes_each=settings.draft_gigabytes * 10**9,
-        review=settings.review,
-    )
-    drafts = Drafts(instance.archive, deposits, PlainForm(), limits)
-    files = DraftFiles(instance.archive, deposits, drafts)
-    apis = (
-        DraftsApi(drafts, urls),
-        DraftFilesApi(drafts, files, settings.largest_file),
-        ReviewApi(drafts, files, urls),
-    )
-    return Capability(apis=apis, rounds=(drafts.sweep,))
 
 
 def exchange_capability(instance: Instance, deposits: Deposits, service: Forms) -> Capability:
