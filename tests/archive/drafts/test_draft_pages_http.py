@@ -72,8 +72,8 @@ def upload(person: Browser, place: str, *files: tuple[str, bytes], **fields: str
         *((name, None, text.encode()) for name, text in texts.items()),
         *(("files", path, content) for path, content in files),
     )
-    target = html.unescape(found[1]).partition(person.base)[2] or html.unescape(found[1])
-    named = {"Content-Type": kind, "Origin": person.base}
+    target = html.unescape(found[1]).partition(person.address)[2] or html.unescape(found[1])
+    named = {"Content-Type": kind, "Origin": person.address}
     return person.send("POST", target, body, named)
 
 
