@@ -154,7 +154,7 @@ class _Start:
         _say(f"\nPages: {self._resolver}/ and {self._archive}/. In another terminal, try:")
         _say(
             f"  echo 'Hello, world.' > hello.txt; {command} archive deposit hello.txt "
-            f"--title Greetings --language en{data} | tee label"
+            f"--title Greetings --creator Me --date 2026 --type Text{data} | tee label"
         )
         _say(f"  {command} resolve $(cut -f2 label){data}")
         _say(f"  {command} resolve $(cut -f2 label) --explain{data}")

@@ -7,6 +7,7 @@ the identifier is the label.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import reduce
 from typing import Final
 
 from ibi.errors import MetadataError, Sentence
@@ -33,6 +34,16 @@ def missing_for_citation(record: MetadataRecord, publisher: str = "") -> dict[st
         "publisher": bool(record.publishers or publisher.strip()),
     }
     return {field: what for field, what in _MISSING.items() if not present[field]}
+
+
+def check_citable(record: MetadataRecord, publisher: str = "") -> None:
+    """Raise MetadataError, with all of them, if there are such fields."""
+    missing = missing_for_citation(record, publisher)
+    if missing:
+        what = reduce(
+            lambda first, others: Sentence("%(a)s %(b)s", a=first, b=others), missing.values()
+        )
+        raise MetadataError(Sentence("The item could not be cited. %(missing)s", missing=what))
 
 
 def _is_date(text: str) -> bool:

@@ -82,7 +82,7 @@ def cited_work(record: MetadataRecord, forms: Forms, base: str) -> CitedWork:
     return CitedWork(
         label=forms.short.spelling,
         url=PersistentUrl(forms.short).at(base),
-        kind=_kind(record.types),
+        kind=kind_of(record.types),
         title=record.title.value,
         authors=tuple(map(_author, record.named_creators)),
         editors=_in_role(record, "Editor"),
@@ -134,7 +134,7 @@ _FOLDED: Final = str.maketrans("áàâãéêíóôõúüç", "aaaaeeiooouuc")
 _SEPARATORS: Final = re.compile(r"[\s'\u2019.-]+")
 
 
-def _kind(types: tuple[str, ...]) -> WorkKind:
+def kind_of(types: tuple[str, ...]) -> WorkKind:
     """Return the kind that the first known type names."""
     for text in types:
         word = _SEPARATORS.sub("", text.rpartition("/")[2].lower().translate(_FOLDED))

@@ -15,26 +15,41 @@ DOI: Final = re.compile(r"10\.[0-9]{4,9}/[^\s\x00-\x1f\"<>{}\\^|`]{1,300}")
 """A DOI as its registry recommends to match it, without its address."""
 
 _ANY: Final = re.compile(r"[^\s\x00-\x20]{1,2048}")
+_ARK: Final = re.compile(r"ark:/?[0-9A-Za-z]{1,32}/[^\s]{1,500}")
+_HANDLE: Final = re.compile(r"[0-9A-Za-z.]{1,64}/[^\s]{1,500}")
+_ISBN: Final = re.compile(r"[0-9][0-9-]{8,15}[0-9Xx]")
+_ISSN: Final = re.compile(r"[0-9]{4}-?[0-9]{3}[0-9Xx]")
+_PMID: Final = re.compile(r"[0-9]{1,12}")
 _FORMS: Final[Mapping[str, re.Pattern[str]]] = {
     "DOI": DOI,
-    "ARK": re.compile(r"ark:/?[0-9A-Za-z]{1,32}/[^\s]{1,500}"),
-    "Handle": re.compile(r"[0-9A-Za-z.]{1,64}/[^\s]{1,500}"),
-    "ISBN": re.compile(r"[0-9][0-9-]{8,15}[0-9Xx]"),
-    "ISSN": re.compile(r"[0-9]{4}-?[0-9]{3}[0-9Xx]"),
-    "EISSN": re.compile(r"[0-9]{4}-?[0-9]{3}[0-9Xx]"),
-    "LISSN": re.compile(r"[0-9]{4}-?[0-9]{3}[0-9Xx]"),
-    "PMID": re.compile(r"[0-9]{1,12}"),
+    "ARK": _ARK,
+    "Handle": _HANDLE,
+    "ISBN": _ISBN,
+    "ISSN": _ISSN,
+    "EISSN": _ISSN,
+    "LISSN": _ISSN,
+    "PMID": _PMID,
 }
 """The schemes whose form is checked; of the others any text without a blank is taken."""
+_BEFORE_DOI: Final = re.compile(r"(?:https?://(?:dx\.|www\.)?doi\.org/|doi:\s?)", re.IGNORECASE)
+_BEFORE_ARK: Final = re.compile(r"https?://[^/\s]{1,200}/(?=ark:)", re.IGNORECASE)
+_BEFORE_HANDLE: Final = re.compile(r"(?:https?://hdl\.handle\.net/|hdl:\s?)", re.IGNORECASE)
+_BEFORE_ARXIV: Final = re.compile(r"(?:https?://arxiv\.org/abs/|arxiv:\s?)", re.IGNORECASE)
+_BEFORE_ISBN: Final = re.compile(r"(?:urn:)?isbn[:\s]\s?", re.IGNORECASE)
+_BEFORE_ISSN: Final = re.compile(r"(?:urn:)?issn[:\s]\s?", re.IGNORECASE)
+_BEFORE_PMID: Final = re.compile(
+    r"(?:https?://pubmed\.ncbi\.nlm\.nih\.gov/|pmid:\s?)", re.IGNORECASE
+)
+_BEFORE_IBI: Final = re.compile(r"ibi:", re.IGNORECASE)
 _PREFIXES: Final[Mapping[str, re.Pattern[str]]] = {
-    "DOI": re.compile(r"(?:https?://(?:dx\.|www\.)?doi\.org/|doi:\s?)", re.IGNORECASE),
-    "ARK": re.compile(r"https?://[^/\s]{1,200}/(?=ark:)", re.IGNORECASE),
-    "Handle": re.compile(r"(?:https?://hdl\.handle\.net/|hdl:\s?)", re.IGNORECASE),
-    "arXiv": re.compile(r"(?:https?://arxiv\.org/abs/|arxiv:\s?)", re.IGNORECASE),
-    "ISBN": re.compile(r"(?:urn:)?isbn[:\s]\s?", re.IGNORECASE),
-    "ISSN": re.compile(r"(?:urn:)?issn[:\s]\s?", re.IGNORECASE),
-    "PMID": re.compile(r"(?:https?://pubmed\.ncbi\.nlm\.nih\.gov/|pmid:\s?)", re.IGNORECASE),
-    "IBI": re.compile(r"ibi:", re.IGNORECASE),
+    "DOI": _BEFORE_DOI,
+    "ARK": _BEFORE_ARK,
+    "Handle": _BEFORE_HANDLE,
+    "arXiv": _BEFORE_ARXIV,
+    "ISBN": _BEFORE_ISBN,
+    "ISSN": _BEFORE_ISSN,
+    "PMID": _BEFORE_PMID,
+    "IBI": _BEFORE_IBI,
 }
 """What people write before an identifier of a scheme, and is no part of it."""
 _ADDRESSES: Final[Mapping[str, str]] = {

@@ -167,7 +167,8 @@ def test_a_manifest_of_before_is_written_as_it_was() -> None:
     """Its bytes are compared: with its re-encoding, with checksums of bags, between archives."""
     item, known = read_manifest(OF_BEFORE)
     assert item.record is not None
-    assert item.record.related == item.record.funding == ()
+    assert not item.record.related
+    assert not item.record.funding
     assert manifest(item, known) == OF_BEFORE
 
 

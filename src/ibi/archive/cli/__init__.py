@@ -36,7 +36,7 @@ _EXAMPLES: Final = """\b
 Examples:
   ibi archive init --name "My archive" --address http://archive.example.org
   ibi archive serve
-  ibi archive deposit report.pdf --title "A report" --creator "Banon, Gerald"
+  ibi archive deposit report.pdf --from report.bib
 """
 
 
