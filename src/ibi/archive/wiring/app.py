@@ -118,7 +118,7 @@ def archive_app(instance: Instance) -> tuple[Starlette, Announcer]:
     readers = ReaderAccess(clients, authorizer, transfers.is_ticket)
     counter = UsageCounter(catalogue.statistics)
     usage = UsageRecorder(clients, clock, secret, counter.count)
-    accounts = build_account_pages(instance, people, templates, clients)
+    accounts = build_account_pages(instance, people, templates, clients, authorizer.tokens)
     app = archive_application(
         (*_apis(capabilities), accounts.api, _status(instance, metrics)),
         authorizer,
