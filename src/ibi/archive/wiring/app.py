@@ -122,7 +122,7 @@ def archive_app(instance: Instance) -> tuple[Starlette, Announcer]:
     readers = ReaderAccess(clients, authorizer, transfers.is_ticket)
     counter = UsageCounter(catalogue.statistics)
     usage = UsageRecorder(clients, clock, secret, counter.count)
-    accounts = build_account_pages(instance, people, templates, clients)
+    accounts = build_account_pages(instance, people, templates, clients, authorizer.tokens)
     own = draft_pages(instance, drafts, templates)
     accounts = replace(accounts, handlers=(*accounts.handlers, *own))
     app = archive_application(
