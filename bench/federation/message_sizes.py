@@ -84,7 +84,17 @@ def measured() -> Sizes:
                 time.sleep(0.05)
             file = folder / "report.pdf"
             file.write_bytes(b"%PDF-1.7")
-            label = _ibi("deposit", str(file), "--title", "A report", *data, "--json")["rep"]
+            wanted = (
+                "--title",
+                "A report",
+                "--creator",
+                "INPE",
+                "--date",
+                "2026",
+                "--type",
+                "Text",
+            )
+            label = _ibi("deposit", str(file), *wanted, *data, "--json")["rep"]
             return asyncio.run(_measure(port, made["service"], label))
 
 

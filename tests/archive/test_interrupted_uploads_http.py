@@ -19,6 +19,7 @@ from tests.support.servers.archive import ArchiveServer
 from tests.support.servers.attacked import connected
 from tests.support.servers.object_store import ObjectServer
 from tests.support.servers.worker_processes import keeper_of, reader_at
+from tests.support.values.citable import OPTIONS
 from tests.support.waiting import wait_for, wait_until
 
 CONTENT = bytes(range(256)) * 12_000
@@ -169,7 +170,7 @@ def test_the_command_goes_on_when_the_writer_was_replaced(
     monkeypatch.setattr(RemoteArchive, "send_file", send_until_half)
     where = ("--archive", archive.address, "--token", archive.token)
     done = Shell(tmp_path).call(
-        *("archive", "deposit", str(tmp_path / "a.bin"), "--title", "A title", *where)
+        *("archive", "deposit", str(tmp_path / "a.bin"), "--title", "A title", *OPTIONS, *where)
     )
     assert (done.returncode, done.stderr) == (0, "")
     [file] = archive.api("GET", f"items/{done.stdout.split()[0]}/files").json()["files"]

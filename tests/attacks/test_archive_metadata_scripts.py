@@ -44,13 +44,20 @@ def browser() -> Iterator[Chromium]:
         yield started
 
 
+def identifier(text: str) -> str:
+    """Return a text as an identifier, which has no blanks."""
+    return "/".join(text.split()) or "-"
+
+
 def record(text: str, kind: str) -> dict[str, Any]:
     """Return metadata with a text in every field that takes one."""
     value = {"value": f"{WORD} {text}"}
     return {
         "titles": [value, value],
-        "creators": [text, {"family": text, "given": text}],
-        "contributors": [text],
+        "creators": [text, {"family": text, "given": text, "affiliation": text}],
+        "contributors": [text, {"name": text, "role": "Editor", "affiliation": text}],
+        "funding": [{"funder": text, "funder_id": text, "award": text, "title": text}],
+        "related": [{"relation": "Cites", "scheme": "RRID", "identifier": identifier(text)}],
         "publishers": [text],
         "subjects": [value],
         "descriptions": [value],

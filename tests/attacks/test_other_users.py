@@ -29,6 +29,7 @@ from tests.support.processes.fork_server import BEFORE_IMPORTS, ForkedProcess, f
 from tests.support.processes.other_user import NEEDS_ROOT
 from tests.support.servers.attacked import switched_off
 from tests.support.servers.port_reservation import reserved_port
+from tests.support.values.citable import OPTIONS
 from tests.support.waiting import PATIENCE
 
 PARTS: Final = ("archive", "resolver", "ledger", "up", "backups", "restored", "export")
@@ -94,7 +95,7 @@ class Victim:
         data = ("--data", self.place("archive"))
         self.run("archive", "init", *data, *named, *given)
         self.serve("archive", "serve", *data)
-        self.run("archive", "deposit", "--title", "A secret", __file__, *data)
+        self.run("archive", "deposit", "--title", "A secret", __file__, *OPTIONS, *data)
         token = (self.folder / "archive" / "token").read_text("ascii").strip()
         api = f"http://{place}/api/v1/deposits"
         opened = self._call(api, token, "POST", b'{"metadata": {"titles": ["A draft"]}}')

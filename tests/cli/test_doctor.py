@@ -26,6 +26,7 @@ from tests.support.processes.shell import Done, Shell, refusal
 from tests.support.servers.archive import files_in
 from tests.support.servers.installation import InstallationServer
 from tests.support.servers.threaded import QuietHandler, QuietHttpServer, ThreadedServer
+from tests.support.values.citable import OPTIONS
 from tests.support.waiting import wait_until
 
 YEAR = 31_536_000
@@ -274,7 +275,9 @@ def test_an_archive_that_no_resolver_includes_any_more(tmp_path: Path) -> None:
 def _spoil_a_file(installation: InstallationServer, file: Path) -> None:
     """Deposit a file, and let an audit find that it has changed since."""
     file.write_text("whole", encoding="utf-8")
-    assert installation.ibi("archive", "deposit", str(file), "--title", "A").returncode == 0
+    assert (
+        installation.ibi("archive", "deposit", str(file), "--title", "A", *OPTIONS).returncode == 0
+    )
     [stored] = installation.data.rglob("doc/a.txt")
     stored.write_text("spoil", encoding="utf-8")
     assert installation.ibi("archive", "audit").returncode == 1

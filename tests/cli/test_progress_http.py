@@ -23,6 +23,7 @@ from tests.support.processes.fork_server import fork
 from tests.support.scenes.small_archive import SmallArchive
 from tests.support.servers.archive import ArchiveServer
 from tests.support.servers.object_store import ObjectServer
+from tests.support.values.citable import OPTIONS
 
 SIZE: Final = 20 << 20
 TOTAL: Final = "21.0 MB"
@@ -102,7 +103,7 @@ def test_an_audit(server: ArchiveServer, tmp_path: Path) -> None:
 
 def test_a_deposit(server: ArchiveServer, tmp_path: Path) -> None:
     (tmp_path / "new.bin").write_bytes(os.urandom(SIZE))
-    given = ("--title", "Large", "--data", server.data)
+    given = ("--title", "Large", "--data", server.data, *OPTIONS)
     lines = on_a_terminal(tmp_path, "archive", "deposit", tmp_path / "new.bin", *given)
     assert phases(lines) == ["Sending", "Storing"]
     assert any(f"Sending  100 %  {TOTAL} of {TOTAL}" in line for line in lines)

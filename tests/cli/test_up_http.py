@@ -25,6 +25,7 @@ from ibi.resolver.wiring.app import open_resolver_store
 from tests.support.clients.http import Client
 from tests.support.processes.shell import refusal
 from tests.support.servers.installation import InstallationServer
+from tests.support.values.citable import OPTIONS
 from tests.support.waiting import wait_until
 
 LABEL = re.compile(r"localhost/archive\.([0-9]+)/20[0-9/.]+\tLK47B6W([2-9A-U]+)/[2-9A-UW]+\n")
@@ -62,7 +63,7 @@ def links(up: InstallationServer) -> list[list[str]]:
 def deposited(up: InstallationServer, *options: str) -> str:
     """Deposit a file; return its short label."""
     (up.folder / "hello.txt").write_text("Hello, world.\n", encoding="utf-8")
-    done = up.ibi("archive", "deposit", "hello.txt", "--title", "Greetings", *options)
+    done = up.ibi("archive", "deposit", "hello.txt", "--title", "Greetings", *OPTIONS, *options)
     assert (done.returncode, done.stderr) == (0, ""), done
     return done.stdout.strip().split("\t")[1]
 

@@ -25,6 +25,7 @@ from ibi.identifier.instant import instant_of
 from ibi.identifier.label import Label, did_you_mean, parse
 from ibi.identifier.language import Language
 from ibi.model.clock import Clock
+from ibi.model.metadata_record import MetadataRecord
 
 _MOST_SUGGESTIONS: Final = 3
 _CLASSES: Final = (string.digits, string.ascii_lowercase, string.ascii_uppercase)
@@ -100,6 +101,21 @@ class HolderCheck:
             if language is not None:
                 return language
         raise unknown_language(label)
+
+    def record_elsewhere(self, label: Label) -> tuple[MetadataRecord, tuple[str, ...]]:
+        """Return the metadata of an item that another archive has, and why they are uncertain."""
+        finding = self._found_elsewhere(label)
+        for holder in sorted(finding.holders, key=lambda each: each.state != "Original"):
+            record = self._finder.record(label, holder.address)
+            if record is None:
+                continue
+            if holder.state == "Original":
+                return record, ()
+            what = Sentence("This is the description of a copy: the Original may have another.")
+            return record, (what,)
+        raise StateError(
+            Sentence("The archives that have %(label)s do not tell its metadata.", label=label)
+        )
 
 
 def unknown_language(label: Label) -> StateError:

@@ -15,22 +15,31 @@
     ├── AccessError                        the caller lacks a right
     │   ├── UnauthenticatedError           the token is missing or unknown
     │   ├── ReadersError                   files that only other networks may read
-    │   └── ForbiddenError                 the token lacks a scope
+    │   ├── ForbiddenError                 the token lacks a scope
+    │   ├── SignInError                    name and password belong to no active account
+    │   ├── RoleError                      the role of an account lacks a scope
+    │   └── ForgeryError                   a form was not sent by a page of this site
+    ├── AccountError                       an act on an account that cannot be done
+    │   ├── NoAccountError                 there is no such account, session or link
+    │   └── LastAdministratorError         no administrator would be left
     ├── KeyTextError (also a ValueError)   not a registration key or urlkey (004, Table 5.1)
     ├── MessageError (also a ValueError)   a request or answer of the protocol is not valid
     ├── RequestError (also a ValueError)   a request that no service of its kind can serve
+    │   └── FieldError                     a field of a form that cannot be accepted
     ├── ArchiveError                       the archive refused or failed; nothing was changed
     │   ├── ArchiveRequestError (also a RequestError)   no archive can serve the request
     │   │   ├── FileNameError              a path that no file of an item can have
     │   │   ├── UnpackError                a zip or tar file is damaged, hostile or too large
     │   │   ├── BagError                   a bag is damaged, hostile or of another program
-    │   │   └── MetadataError              metadata that cannot be read
+    │   │   ├── MetadataError              metadata that cannot be read
+    │   │   └── DescriptionError           faults in the fields of a form
     │   ├── ChecksumError (also a ValueError)   the bytes received differ from the bytes sent
     │   ├── TooLargeError                  the content exceeds a limit of the archive
     │   ├── UnknownError                   the archive has no such item, file or deposit
     │   │   └── NotHeldError               no archive that is known has the item either
     │   ├── StateError                     the state of an item or deposit forbids the operation
     │   │   ├── HeldElsewhereError         another archive has the item with this label
+    │   │   ├── DraftConflictError         a draft was changed elsewhere meanwhile
     │   │   ├── InProgressError            another operation on the same object is in progress
     │   │   ├── DeletedError               the item was deleted
     │   │   └── UnreconciledError          a restored archive may not give Originals away yet
@@ -76,6 +85,15 @@ page and a problem document all print the same sentence. What readers of pages m
 """
 
 from ibi.errors.access import AccessError, ForbiddenError, ReadersError, UnauthenticatedError
+from ibi.errors.accounts import (
+    AccountError,
+    FieldError,
+    ForgeryError,
+    LastAdministratorError,
+    NoAccountError,
+    RoleError,
+    SignInError,
+)
 from ibi.errors.archive import (
     ArchiveError,
     ArchiveRefusedError,
@@ -85,6 +103,8 @@ from ibi.errors.archive import (
     ChecksumError,
     DamagedBackupError,
     DeletedError,
+    DescriptionError,
+    DraftConflictError,
     FileNameError,
     HeldElsewhereError,
     InProgressError,
@@ -149,6 +169,7 @@ from ibi.errors.wire import KeyTextError, MessageError, PairListError, RelationE
 
 __all__ = [
     "AccessError",
+    "AccountError",
     "ArchiveError",
     "ArchiveRefusedError",
     "ArchiveRequestError",
@@ -163,8 +184,12 @@ __all__ = [
     "ClockError",
     "DamagedBackupError",
     "DeletedError",
+    "DescriptionError",
+    "DraftConflictError",
+    "FieldError",
     "FileNameError",
     "ForbiddenError",
+    "ForgeryError",
     "HeldElsewhereError",
     "IbiError",
     "IbipError",
@@ -175,6 +200,7 @@ __all__ = [
     "LabelError",
     "LabelInUseError",
     "LanguageError",
+    "LastAdministratorError",
     "LedgerError",
     "LedgerRestoredError",
     "LedgerUnavailableError",
@@ -187,6 +213,7 @@ __all__ = [
     "MintingError",
     "MintingRequestError",
     "ModifierOrderError",
+    "NoAccountError",
     "NotHeldError",
     "NotOnRecordError",
     "OtherInstanceError",
@@ -205,9 +232,11 @@ __all__ = [
     "ResolverRefusedError",
     "ResolverRequestError",
     "ResolverUnreachableError",
+    "RoleError",
     "SearchTimeoutError",
     "Sentence",
     "ShareError",
+    "SignInError",
     "StateError",
     "StorageError",
     "StorageFullError",

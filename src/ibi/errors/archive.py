@@ -52,6 +52,19 @@ class MetadataError(ArchiveRequestError):
     """The metadata cannot be read."""
 
 
+class DescriptionError(ArchiveRequestError):
+    """The form of a description has faults: fields, which of its name each is, and sentences."""
+
+    def __init__(self, faults: tuple[tuple[str, int, str], ...]) -> None:
+        self.faults = faults
+        super().__init__(faults)
+
+    def message(self) -> str:
+        """Return the message: the first fault."""
+        field, _, fault = self.faults[0]
+        return Sentence("%(field)s: %(fault)s", field=field, fault=fault)
+
+
 class ChecksumError(ArchiveError, ValueError):
     """The checksum of the bytes received is not that of the bytes sent."""
 
@@ -83,6 +96,7 @@ _THINGS: Final = {
         Sentence("list of"),
         Sentence("picture of"),
         Sentence("deposit"),
+        Sentence("draft"),
         Sentence("task"),
         Sentence("transfer"),
     )
@@ -154,6 +168,22 @@ class HeldElsewhereError(StateError):
 
 class InProgressError(StateError):
     """Another operation on the same object is in progress; a later attempt may succeed."""
+
+
+class DraftConflictError(StateError):
+    """A draft was changed elsewhere since its form was shown; nothing was saved."""
+
+    def __init__(self, draft: str, version: int) -> None:
+        self.draft, self.version = draft, version
+        super().__init__(draft, version)
+
+    def message(self) -> str:
+        """Return the message."""
+        return Sentence(
+            "This draft was changed in another window or by another request since you opened it: "
+            "version %(version)s is saved here.",
+            version=self.version,
+        )
 
 
 class DeletedError(StateError):

@@ -19,6 +19,7 @@ from ibi.archive.rules.announcement import Link, new_registration_key, resolver_
 from ibi.archive.settings import ARCHIVE_FILE, ArchiveSettings
 from ibi.archive.wiring.app import archive_app as wired_archive_app
 from ibi.archive.wiring.instance import Instance
+from ibi.archive.wiring.people import administrator_link
 from ibi.archive.wiring.restored_start import check_restored
 from ibi.errors import RequestError, shown
 from ibi.foundation.cli.instance_commands import local_token
@@ -35,6 +36,7 @@ from ibi.resolver.rules import scopes as resolver_scopes
 from ibi.resolver.settings import RESOLVER_FILE, ResolverSettings
 from ibi.resolver.wiring.app import ResolverInstance
 from ibi.resolver.wiring.app import resolver_app as wired_resolver_app
+from ibi.resolver.wiring.people import administrator_link as resolver_administrator_link
 
 _WHO: Final = "up"
 """The actor in the histories of both programs."""
@@ -52,6 +54,8 @@ class Installation:
     links: CatalogueLinks
     link: Link
     """The link of the archive to the resolver, as it was before the start."""
+    administrator_links: tuple[str, ...]
+    """A link for each program of which no administrator has an account."""
     made: tuple[Path, ...]
     """The folders of the instances that were just made; each has a token in it."""
 
@@ -98,8 +102,17 @@ def opened(
             announcer,
             CatalogueLinks(archive.catalogue.links),
             link,
+            tuple(filter(None, _administrator_links(resolver, archive))),
             new,
         )
+
+
+def _administrator_links(resolver: ResolverInstance, archive: Instance) -> tuple[str, str]:
+    """Return the links for first administrators; empty where there is one."""
+    return (
+        resolver_administrator_link(resolver.settings, resolver.store, resolver.clock, _WHO),
+        administrator_link(archive, _WHO),
+    )
 
 
 def _refuse_an_instance(folder: Path) -> None:

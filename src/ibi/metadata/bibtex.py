@@ -61,6 +61,8 @@ def _fields(work: CitedWork, entry: str) -> list[tuple[str, str]]:
     """Return the fields in their order; BibLaTeX takes eprint, url and doi verbatim."""
     return [
         ("author", " and ".join(_name(author) for author in work.authors)),
+        ("editor", " and ".join(_name(editor) for editor in work.editors)),
+        ("translator", " and ".join(_name(translator) for translator in work.translators)),
         ("title", _escaped(work.title)),
         (_PUBLISHER_FIELDS.get(entry, "publisher"), _escaped(work.publisher)),
         ("date", work.date.day_text if work.date else ""),

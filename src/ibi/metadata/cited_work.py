@@ -61,6 +61,8 @@ class CitedWork:
     title: str
     authors: tuple[Person | str, ...] = ()
     """In their order; a text is the name of an organisation."""
+    editors: tuple[Person | str, ...] = ()
+    translators: tuple[Person | str, ...] = ()
     date: Moment | None = None
     publisher: str = ""
     language: str = ""
@@ -80,9 +82,11 @@ def cited_work(record: MetadataRecord, forms: Forms, base: str) -> CitedWork:
     return CitedWork(
         label=forms.short.spelling,
         url=PersistentUrl(forms.short).at(base),
-        kind=_kind(record.types),
+        kind=kind_of(record.types),
         title=record.title.value,
-        authors=tuple(_author(creator) for creator in record.creators),
+        authors=tuple(map(_author, record.named_creators)),
+        editors=_in_role(record, "Editor"),
+        translators=_in_role(record, "Translator"),
         date=_date(record.dates),
         publisher=str(record.publishers[0]) if record.publishers else "",
         language=next((tag for tag in tags if tag), ""),
@@ -130,7 +134,7 @@ _FOLDED: Final = str.maketrans("áàâãéêíóôõúüç", "aaaaeeiooouuc")
 _SEPARATORS: Final = re.compile(r"[\s'\u2019.-]+")
 
 
-def _kind(types: tuple[str, ...]) -> WorkKind:
+def kind_of(types: tuple[str, ...]) -> WorkKind:
     """Return the kind that the first known type names."""
     for text in types:
         word = _SEPARATORS.sub("", text.rpartition("/")[2].lower().translate(_FOLDED))
@@ -143,6 +147,10 @@ PARTICLE: Final = re.compile(
     r"al|d['\u2019]?|d[aeiou]|das|del|della|den|der|dos|du|e|el|l[ae]|las|los|te[nr]|van|von|y|zu|zu[mr]"
 )
 """A word of a name, in lower case as catalogues write it; "e" and "y" join two family names."""
+
+
+def _in_role(record: MetadataRecord, role: str) -> tuple[Person | str, ...]:
+    return tuple(_author(each) for each in record.contributors if each.role == role)
 
 
 def _author(agent: Agent) -> Person | str:

@@ -55,6 +55,8 @@ def csl_value(work: CitedWork) -> dict[str, Any]:
         "genre": _GENRES.get(work.kind, ""),
         "title": work.title,
         "author": [_name(author) for author in work.authors],
+        "editor": [_name(editor) for editor in work.editors],
+        "translator": [_name(translator) for translator in work.translators],
         "issued": {"date-parts": [_date_parts(work.date)]} if work.date else None,
         "publisher": work.publisher,
         "language": work.language,

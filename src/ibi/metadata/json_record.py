@@ -18,7 +18,9 @@ from ibi.metadata.dates import read_date
 from ibi.metadata.dublin_core import ELEMENTS
 from ibi.metadata.licence import check_licence, check_listed
 from ibi.metadata.orcid import looks_like_orcid, read_orcid
-from ibi.model.metadata_record import Agent, MetadataRecord, Text
+from ibi.metadata.related import read_identifier
+from ibi.metadata.vocabulary import check_in_list, check_word
+from ibi.model.metadata_record import Agent, Funding, MetadataRecord, RelatedIdentifier, Text
 
 MAX_LANGUAGE_TAG: Final = 100
 """The longest language tag in characters. RFC 5646, 4.4.1 asks for 35; private tags are longer."""
@@ -69,6 +71,14 @@ _CONTROL_IN_LINES: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udff
 
 def record_from(plain: Mapping[str, object]) -> MetadataRecord:
     """Return the record made of plain values; MetadataError if one of them is not valid."""
+    record = unfinished_record_from(plain)
+    if not record.titles:
+        raise MetadataError(Sentence("A record needs a title that is not blank."))
+    return record
+
+
+def unfinished_record_from(plain: Mapping[str, object]) -> MetadataRecord:
+    """Return a record that is still being written, which may lack its title."""
     if not isinstance(plain, Mapping):
         raise MetadataError(
             Sentence('A record is an object of elements, as {"titles": ["A title"]}.')
@@ -90,19 +100,52 @@ def record_from(plain: Mapping[str, object]) -> MetadataRecord:
                 Sentence("The element %(name)s is given twice, by two of its names.", name=name)
             )
         read[name] = _licence(given) if name == "licence" else _values(name, given)
-    if not read.get("titles"):
-        raise MetadataError(Sentence("A record needs a title that is not blank."))
-    record = MetadataRecord(**read)
+    record = MetadataRecord(**{"titles": (), **read})
     _check_size(record)
     return record
 
 
-def new_record_from(plain: Mapping[str, object], earlier: str = "") -> MetadataRecord:
-    """Return a record that a depositor wrote; its licence is listed by SPDX, or `earlier`."""
-    record = record_from(plain)
-    if not record.licence or record.licence == earlier:
-        return record
-    return replace(record, licence=check_listed(record.licence))
+def new_record_from(
+    plain: Mapping[str, object], earlier: MetadataRecord | None = None
+) -> MetadataRecord:
+    """Return a record that a depositor wrote: licence, roles and relations are in their lists.
+
+    What an earlier record of the item has already need not be.
+    """
+    return checked_by_lists(record_from(plain), earlier)
+
+
+def checked_by_lists(
+    record: MetadataRecord, earlier: MetadataRecord | None = None
+) -> MetadataRecord:
+    """Return a record with licence, roles and relations as their lists write them."""
+    known = earlier or MetadataRecord(titles=())
+    licence = record.licence
+    return replace(
+        record,
+        licence=licence if licence in {"", known.licence} else check_listed(licence),
+        contributors=tuple(
+            each if each in known.contributors else in_role(each) for each in record.contributors
+        ),
+        related=tuple(
+            each if each in known.related else identified(each) for each in record.related
+        ),
+    )
+
+
+def in_role(agent: Agent) -> Agent:
+    """Return a contributor with its role as the list writes it; else MetadataError."""
+    return replace(agent, role=check_in_list("role", agent.role)) if agent.role else agent
+
+
+def identified(related: RelatedIdentifier) -> RelatedIdentifier:
+    """Return a related identifier as its lists and its scheme write it; else MetadataError."""
+    scheme = check_in_list("scheme", related.scheme)
+    return RelatedIdentifier(
+        check_in_list("relation", related.relation),
+        scheme,
+        read_identifier(scheme, related.identifier),
+    )
 
 
 def record_as_dict(record: MetadataRecord) -> dict[str, Any]:
@@ -236,8 +279,10 @@ def _agent(name: str, given: object) -> Agent | None:
     """Return a creator or contributor, given in parts or as catalogues write a name."""
     if not isinstance(given, Mapping):
         line = _line(name, given)
-        return _catalogued(line) if line else None
-    agent = Agent(**_parts(name, given, "name", "family", "given", "orcid"))
+        return catalogued(line) if line else None
+    known = ("name", "family", "given", "orcid", "affiliation")
+    roles = ("role",) if name == "contributors" else ()
+    agent = Agent(**_parts(name, given, *known, *roles))
     if agent == Agent():
         return None
     if bool(agent.name) == bool(agent.family) or (agent.given and not agent.family):
@@ -247,11 +292,45 @@ def _agent(name: str, given: object) -> Agent | None:
                 name=name,
             )
         )
-    orcid = read_orcid(agent.orcid) if agent.orcid else ""
-    return Agent(agent.name, agent.family, agent.given, orcid)
+    if agent.role:
+        check_word("role", agent.role)
+    return replace(agent, orcid=read_orcid(agent.orcid) if agent.orcid else "")
 
 
-def _catalogued(text: str) -> Agent | None:
+def _related(name: str, given: object) -> RelatedIdentifier | None:
+    """Return a related identifier, which has all of its three parts."""
+    parts = _parts(name, _object(name, given), "relation", "scheme", "identifier")
+    if not any(parts.values()):
+        return None
+    if not all(parts.get(each) for each in ("relation", "scheme", "identifier")):
+        raise MetadataError(
+            Sentence("A related identifier needs its relation, its scheme and the identifier.")
+        )
+    check_word("relation", parts["relation"])
+    check_word("scheme", parts["scheme"])
+    return RelatedIdentifier(**parts)
+
+
+def _funding(name: str, given: object) -> Funding | None:
+    """Return a funding; a plain text is the name of the funder."""
+    whole = _object(name, {"funder": given} if isinstance(given, str) else given)
+    parts = _parts(name, whole, "funder", "funder_id", "award", "title")
+    if not any(parts.values()):
+        return None
+    if not parts.get("funder"):
+        raise MetadataError(Sentence("A funding needs the name of the funder."))
+    return Funding(**parts)
+
+
+def _object(name: str, given: object) -> Mapping[object, object]:
+    if not isinstance(given, Mapping):
+        raise MetadataError(
+            Sentence("The element %(name)s has a value that is not an object.", name=name)
+        )
+    return given
+
+
+def catalogued(text: str) -> Agent | None:
     """Parse "INPE", "Banon, Gerald" or "Banon, Gerald (0000-0002-1825-0097)"."""
     orcid = ""
     head, _, tail = text.removesuffix(")").rpartition("(")
@@ -294,5 +373,7 @@ _READERS: Final[dict[str, Callable[[str, object], object]]] = {
     "languages": _language,
     "coverages": _text,
     "rights": _text,
+    "related": _related,
+    "funding": _funding,
 }
 """The parser of each element; all others are a text of one line."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from lxml import etree
 
@@ -13,6 +13,7 @@ from ibi.identifier.persistent_url import PersistentUrl
 from ibi.metadata.dublin_core import ELEMENTS, elements
 from ibi.metadata.json_record import MOST_VALUES, record_from
 from ibi.metadata.licence import licence_at
+from ibi.metadata.xml_text import send_events
 from ibi.model.label_pair import Forms
 from ibi.model.metadata_record import MetadataRecord
 from ibi.wire.addresses import is_web_address
@@ -20,15 +21,12 @@ from ibi.wire.addresses import is_web_address
 MEDIA_TYPE: Final = "text/xml; charset=utf-8"
 NAMESPACE: Final = "http://www.openarchives.org/OAI/2.0/oai_dc/"
 SCHEMA: Final = "http://www.openarchives.org/OAI/2.0/oai_dc.xsd"
-LARGEST_DOCUMENT: Final = 1_048_576
-"""The largest document that is read, in bytes."""
 
 _DC: Final = "http://purl.org/dc/elements/1.1/"
 _XSI: Final = "http://www.w3.org/2001/XMLSchema-instance"
 _LANG: Final = "{http://www.w3.org/XML/1998/namespace}lang"
 _NAMES: Final = {f"{{{_DC}}}{name}": name for name in ELEMENTS}
 _ROOT: Final = f"{{{NAMESPACE}}}dc"
-_SPACE: Final = re.compile(r"[ \t\r\n]+")
 _DEEPEST: Final = 2
 _MULTILINE: Final = frozenset(("description",))
 
@@ -64,65 +62,9 @@ def read(document: bytes) -> MetadataRecord:
 
     Identifiers that are an IBI are left out: they belong to the item, not to the record.
     """
-    if len(document) > LARGEST_DOCUMENT:
-        raise MetadataError(
-            Sentence("The document is larger than %(document)s bytes.", document=LARGEST_DOCUMENT)
-        )
-    _refuse_doctype(_decoded(document))
     target = _RecordTarget()
-    # The encoding is set here and not taken from the document, so that the parser cannot see a
-    # DOCTYPE where the check above saw none. The other settings are a second defence.
-    parser = etree.XMLParser(
-        target=cast("etree.ParserTarget", target),  # the stubs ask for more than lxml does
-        encoding="utf-8",
-        resolve_entities=False,
-        load_dtd=False,
-        dtd_validation=False,
-        no_network=True,
-        huge_tree=False,
-    )
-    try:
-        etree.fromstring(document, parser)
-    except etree.LxmlError as error:
-        raise MetadataError(
-            Sentence("The document is not well-formed XML: %(error)s.", error=shown(str(error)))
-        ) from None
+    send_events(document, target)
     return target.record()
-
-
-def _decoded(document: bytes) -> str:
-    try:
-        return document.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise MetadataError(Sentence("The document is not encoded in UTF-8.")) from None
-
-
-def _refuse_doctype(text: str) -> None:
-    """Raise if there is a DOCTYPE, which can only precede the first element, before parsing.
-
-    prolog = XMLDecl? Misc* (doctypedecl Misc*)?   Misc = Comment | PI | S   (XML 1.0, 2.8)
-    """
-    at = 0
-    while True:
-        space = _SPACE.match(text, at)
-        at = space.end() if space else at
-        if text.startswith("<?", at):
-            at = _after(text, "?>", at)
-        elif text.startswith("<!--", at):
-            at = _after(text, "-->", at + len("<!--"))
-        elif text.startswith("<!", at):
-            raise MetadataError(Sentence("The document has a DOCTYPE, which is not read here."))
-        else:
-            return
-
-
-def _after(text: str, end: str, start: int) -> int:
-    found = text.find(end, start)
-    if found < 0:
-        raise MetadataError(
-            Sentence("The document is not well-formed XML: it ends before it begins.")
-        )
-    return found + len(end)
 
 
 class _RecordTarget:

@@ -62,6 +62,10 @@ def _tags(work: CitedWork) -> Iterator[tuple[str, str]]:
     yield "TI", work.title
     for author in work.authors:
         yield "AU", _name(author)
+    for editor in work.editors:
+        yield "ED", _name(editor)
+    for translator in work.translators:
+        yield "A4", _name(translator)
     yield "PY", work.date.text[:4] if work.date else ""
     yield "DA", _date(work.date) if work.date else ""
     yield "PB", work.publisher

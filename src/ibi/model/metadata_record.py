@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Final
+
+UNKNOWN: Final = ":unkn"
+"""The name of a creator that is known to be unknown (DataCite 4.6, appendix 3)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +26,10 @@ class Agent:
     family: str = ""
     given: str = ""
     orcid: str = ""
+    affiliation: str = ""
+    """Where the person worked; several places have semicolons between them."""
+    role: str = ""
+    """What a contributor did, as DataCite's contributorType; a creator has none."""
 
     def __str__(self) -> str:
         """Return the name as catalogues do: the family name first."""
@@ -30,9 +38,36 @@ class Agent:
         return self.name
 
 
+@dataclass(frozen=True, slots=True)
+class RelatedIdentifier:
+    """A related item, of this archive or not, by an identifier that other systems know."""
+
+    relation: str
+    """How the item is related to it, as DataCite's relationType: IsSupplementTo."""
+    scheme: str
+    """The kind of identifier, as DataCite's relatedIdentifierType, or IBI."""
+    identifier: str
+
+
+@dataclass(frozen=True, slots=True)
+class Funding:
+    """Who paid for the work, and by which award."""
+
+    funder: str
+    funder_id: str = ""
+    """An address or another identifier of the funder, as of ROR or of Crossref's registry."""
+    award: str = ""
+    """The number of the award."""
+    title: str = ""
+    """The title of the award."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetadataRecord:
-    """Metadata of an item. Every element may be repeated or absent, except for the title."""
+    """Metadata of an item. Every element may be repeated or absent, except for the title.
+
+    Only a record that is still being written may lack its title.
+    """
 
     titles: tuple[Text, ...]
     creators: tuple[Agent, ...] = ()
@@ -53,11 +88,23 @@ class MetadataRecord:
     rights: tuple[Text, ...] = ()
     licence: str = ""
     """An SPDX identifier or a URL."""
+    related: tuple[RelatedIdentifier, ...] = ()
+    funding: tuple[Funding, ...] = ()
 
     @property
     def title(self) -> Text:
         """The main title: the first."""
-        return self.titles[0]
+        return self.titles[0] if self.titles else Text("")
+
+    @property
+    def named_creators(self) -> tuple[Agent, ...]:
+        """The creators, without one that is said to be unknown."""
+        return tuple(creator for creator in self.creators if creator.name != UNKNOWN)
+
+    @property
+    def has_unknown_creator(self) -> bool:
+        """Whether the record says that its creator is unknown."""
+        return any(creator.name == UNKNOWN for creator in self.creators)
 
     def published_by(self, publisher: str) -> MetadataRecord:
         """Return the record with a publisher, if it names none."""

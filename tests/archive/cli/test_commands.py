@@ -28,6 +28,7 @@ from tests.support.processes.fork_server import run
 from tests.support.processes.shell import Done, Shell, refusal, said
 from tests.support.processes.terminal import at_a_terminal
 from tests.support.servers.archive import HOST, IP, ArchiveServer, files_in
+from tests.support.values.citable import OPTIONS, RECORD, citable
 from tests.support.waiting import PATIENCE, wait_until
 
 UNKNOWN = "LK47B6W/362SFKH"
@@ -41,12 +42,12 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ArchiveServer]
 
 def ibi(folder: Path, *arguments: str, **more: str) -> Done:
     """Run `ibi archive` in a process of its own."""
-    return run(["archive", *arguments], own_environment(folder, **more))
+    return run(["archive", *citable(arguments)], own_environment(folder, **more))
 
 
 def call(folder: Path, *arguments: str, **more: str) -> Done:
     """Run it in this process, by its entry point: the same, many times quicker."""
-    return Shell(folder).call("archive", *arguments, **more)
+    return Shell(folder).call("archive", *citable(arguments), **more)
 
 
 def on(archive: ArchiveServer, command: str, *arguments: str) -> Done:
@@ -336,6 +337,7 @@ def test_a_folder_keeps_its_folders(archive: ArchiveServer, tmp_path: Path) -> N
     assert among["files"] == ["read.me", "site/img/a.png", "site/img/b/c.png", "site/index.html"]
     assert archive.item(among["rep"])["target"] == "read.me"
     given = ["archive", "deposit", ".", "--title", "S", "--json", "--data", str(archive.data)]
+    given += OPTIONS
     here = run(given, own_environment(archive.folder), tmp_path / "site")
     assert as_json(here)["files"] == alone["files"]
 
@@ -411,7 +413,7 @@ def test_a_record_may_be_in_xml_and_one_that_is_not_there_is_told_of(
     )
     given = (file(tmp_path, "a.txt"), "--metadata", file(tmp_path, "r.xml", xml), "--json")
     found = archive.item(as_json(on(archive, "deposit", *given))["rep"])["record"]
-    assert found == {"titles": [{"value": "By XML"}]}
+    assert found == {"titles": [{"value": "By XML"}], **RECORD}
     item = archive.deposit({"a.txt": b"a"})
     for command in (("deposit",), ("describe", item["rep"])):
         line = refusal(on(archive, *command, "--metadata", str(tmp_path / "none.json")))
@@ -717,7 +719,7 @@ def test_a_bar_shows_how_far_a_deposit_is(archive: ArchiveServer, tmp_path: Path
     given = file(tmp_path, "big.bin", b"x" * 5_000_000)
     code, shown = at_a_terminal(
         archive.folder,
-        *("archive", "deposit", given, "--title", "Big", "--data", str(archive.data)),
+        *("archive", "deposit", given, "--title", "Big", "--data", str(archive.data), *OPTIONS),
     )
     assert code == 0
     assert "Sending" in shown

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from ibi.archive.archive import Archive
-from ibi.archive.ports.catalogue import Deposit
+from ibi.archive.ports.deposits import Deposit
 from ibi.archive.recovery.rebuild import Rebuilt, rebuild
 from ibi.archive.rules.amendment import Amendment
 from ibi.archive.rules.manifest import manifest, read_kept

@@ -28,7 +28,7 @@ from ibi.identifier.label import parse
 from ibi.identifier.language import Language
 from ibi.model.item import File, Item, Phase, State, Tombstone, Transfer
 from ibi.model.label_pair import Forms
-from ibi.model.metadata_record import Agent, MetadataRecord, Text
+from ibi.model.metadata_record import Agent, Funding, MetadataRecord, RelatedIdentifier, Text
 from tests.support.scenes.small_archive import SmallArchive, file, forms, tables, unchanged
 
 LEGACY = parse("6qtX3pFwXQZGivnK2Y/SskcB")
@@ -48,7 +48,15 @@ some_forms = st.integers(1, 10**6).flatmap(
     )
 )
 languages = st.sampled_from(list(map(Language.parse, ("en", "pt", "pt-BR", "fr", "de"))))
-agents = st.builds(Agent, name=texts, family=texts, given=texts, orcid=texts)
+agents = st.builds(
+    Agent,
+    name=texts,
+    family=texts,
+    given=texts,
+    orcid=texts,
+    affiliation=texts,
+    role=texts,
+)
 labelled = st.lists(st.builds(Text, texts, texts), max_size=2).map(tuple)
 records = st.builds(
     MetadataRecord,
@@ -57,6 +65,8 @@ records = st.builds(
     dates=st.lists(texts, max_size=2).map(tuple),
     rights=labelled,
     licence=texts,
+    related=st.lists(st.builds(RelatedIdentifier, texts, texts, texts), max_size=2).map(tuple),
+    funding=st.lists(st.builds(Funding, texts, texts, texts, texts), max_size=2).map(tuple),
 )
 transfers = st.builds(
     Transfer,
@@ -103,6 +113,63 @@ def test_whatever_is_written_is_read_again(item: Item, known: list[File]) -> Non
     assert manifest(*read_manifest(written)) == written
     assert read_document(document(item)) == item
     assert str(read_manifest(written)[0].forms) == str(item.forms)
+
+
+OF_BEFORE = b"""{
+  "version": 1,
+  "forms": "rep sid.inpe.br/mtc-m18@80/2009/07.21.14.43",
+  "state": "Original",
+  "record": {
+    "titles": [
+      {
+        "value": "A title",
+        "language": "en"
+      }
+    ],
+    "creators": [
+      {
+        "name": "",
+        "family": "Banon",
+        "given": "Gerald",
+        "orcid": "0000-0002-1825-0097"
+      }
+    ],
+    "subjects": [],
+    "descriptions": [],
+    "publishers": [],
+    "contributors": [
+      {
+        "name": "INPE",
+        "family": "",
+        "given": "",
+        "orcid": ""
+      }
+    ],
+    "dates": [
+      "2009"
+    ],
+    "types": [],
+    "formats": [],
+    "identifiers": [],
+    "sources": [],
+    "languages": [],
+    "relations": [],
+    "coverages": [],
+    "rights": [],
+    "licence": ""
+  }
+}
+"""
+"""A manifest as it was written before records had roles, affiliations, relations and funding."""
+
+
+def test_a_manifest_of_before_is_written_as_it_was() -> None:
+    """Its bytes are compared: with its re-encoding, with checksums of bags, between archives."""
+    item, known = read_manifest(OF_BEFORE)
+    assert item.record is not None
+    assert not item.record.related
+    assert not item.record.funding
+    assert manifest(item, known) == OF_BEFORE
 
 
 def test_people_can_read_it(tmp_path: Path) -> None:

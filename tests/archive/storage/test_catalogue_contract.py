@@ -15,13 +15,13 @@ import pytest
 
 from ibi.archive.ports.catalogue import (
     Catalogue,
-    Deposit,
     FileTotal,
     HistoryChoice,
     ManifestItem,
     Reservation,
     StoredChange,
 )
+from ibi.archive.ports.deposits import Deposit
 from ibi.archive.ports.statistics import Access, DayAccesses, DayUsage, ItemAccesses
 from ibi.archive.resolver_links.announcer import CatalogueLinks
 from ibi.archive.rules.announcement import Link

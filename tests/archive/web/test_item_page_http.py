@@ -77,6 +77,139 @@ def test_a_language_is_said_once(
     assert "Language of the item" not in page
 
 
+PEOPLE_AND_MONEY: dict[str, Any] = {
+    "creators": [
+        {"family": "Vilela", "given": "Renata Campos", "affiliation": "INPE; Universidade"},
+        {"name": "Instituto"},
+    ],
+    "contributors": [
+        {"family": "Holanda", "given": "Paulo", "role": "editor", "affiliation": "Editora Alfa"},
+        "Someone else",
+    ],
+    "related": [
+        {
+            "relation": "IsSupplementTo",
+            "scheme": "doi",
+            "identifier": "https://doi.org/10.1234/agua.7",
+        },
+        {"relation": "Cites", "scheme": "IBI", "identifier": "8JMKD3MGP7W/3EPGUE5"},
+        {"relation": "References", "scheme": "RRID", "identifier": "SCR_014641"},
+    ],
+    "funding": [
+        {
+            "funder": "Fundo Amazonia",
+            "funder_id": "https://ror.org/02ddkpn78",
+            "award": "14.2.0929.1",
+            "title": "Water for all",
+        }
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("language", "said"),
+    [
+        (
+            "en",
+            {
+                "Affiliations": ["Renata Campos Vilela: INPE; Universidade"],
+                "Contributors": ["Holanda, Paulo, Editor (Editora Alfa)", "Someone else"],
+                "Related": [
+                    "is a supplement to 10.1234/agua.7 DOI",
+                    "cites 8JMKD3MGP7W/3EPGUE5",
+                    "refers to SCR_014641 RRID",
+                ],
+            },
+        ),
+        (
+            "pt",
+            {
+                "Afiliações": ["Renata Campos Vilela: INPE; Universidade"],
+                "Colaboradores": ["Holanda, Paulo, Editor científico (Editora Alfa)"],
+                "Relacionados": ["é um suplemento de 10.1234/agua.7 DOI"],
+                "Financiamento": [
+                    "Fundo Amazonia (https://ror.org/02ddkpn78), 14.2.0929.1: Water for all"
+                ],
+            },
+        ),
+    ],
+)
+def test_people_related_items_and_funding_are_shown(
+    archive: ArchiveServer, language: str, said: dict[str, list[str]]
+) -> None:
+    page = page_of(archive, described(archive, **PEOPLE_AND_MONEY), language)
+    more = page.partition('<h2 id="more">')[2].partition("</section>")[0]
+    for term, values in said.items():
+        found = more.partition(f"<dt>{term}</dt>")[2].partition("<dt>")[0]
+        shown = [" ".join("".join(each.itertext()).split()) for each in _values(found)]
+        assert shown[: len(values)] == values
+    assert '<a href="https://doi.org/10.1234/agua.7"' in more
+    assert '<a href="https://ror.org/02ddkpn78"' in more
+    assert "/8JMKD3MGP7W/3EPGUE5" in more
+
+
+def _values(found: str) -> list[Any]:
+    return [html5rdf.parseFragment(each) for each in found.split("<dd>")[1:]]
+
+
+def test_the_archive_keeps_them_and_finds_items_by_them(archive: ArchiveServer) -> None:
+    made = archive.deposit({"a.txt": b"a"}, metadata={"titles": ["Kept"], **PEOPLE_AND_MONEY})
+    kept = archive.api("GET", f"items/{made['rep']}/metadata").json()
+    assert kept["creators"][0]["affiliation"] == "INPE; Universidade"
+    assert kept["contributors"][0]["role"] == "Editor"
+    assert kept["related"][0] == {
+        "relation": "IsSupplementTo",
+        "scheme": "DOI",
+        "identifier": "10.1234/agua.7",
+    }
+    assert kept["funding"] == PEOPLE_AND_MONEY["funding"]
+    assert archive.api("PUT", f"items/{made['rep']}/metadata", kept).status == 200
+    assert archive.api("GET", f"items/{made['rep']}/metadata").json() == kept
+    for words in ("Universidade", "Alfa", "Fundo Amazonia", "14.2.0929.1", "10.1234/agua.7"):
+        found = archive.get(f"/search?q={words.replace(' ', '+')}", accept="text/html").body
+        assert f"{made['ibip']}".encode() in found, words
+
+
+@pytest.mark.parametrize("language", ["en", "pt"])
+def test_an_unknown_creator_is_said_to_be_unknown(archive: ArchiveServer, language: str) -> None:
+    page = page_of(archive, described(archive, creators=[":unkn"]), language)
+    assert ("Autor desconhecido" if language == "pt" else "Creator unknown") in page
+    assert ":unkn" not in page
+
+
+@pytest.mark.parametrize(
+    ("element", "value", "said"),
+    [
+        ("contributors", {"name": "A", "role": "Cook"}, "is not a role of a contributor"),
+        ("creators", {"name": "A", "role": "Editor"}, "has no part 'role'"),
+        ("related", {"relation": "Cites", "scheme": "DOI"}, "needs its relation, its scheme"),
+        (
+            "related",
+            {"relation": "Cites", "scheme": "DOI", "identifier": "javascript:alert(1)"},
+            "is not an identifier of the kind DOI",
+        ),
+        (
+            "related",
+            {"relation": "Likes", "scheme": "DOI", "identifier": "10.1234/x"},
+            "is not a relation between items",
+        ),
+        (
+            "related",
+            {"relation": "Cites", "scheme": "X", "identifier": "10.1234/x"},
+            "is not a kind of identifier",
+        ),
+        ("related", ["10.1234/x"], "is not an object"),
+        ("funding", {"award": "1"}, "needs the name of the funder"),
+    ],
+)
+def test_faults_in_them_are_refused(
+    archive: ArchiveServer, element: str, value: object, said: str
+) -> None:
+    answer = archive.api("POST", "deposits", {"metadata": {"titles": ["T"], element: value}})
+    assert answer.status == 400
+    assert said in answer.json()["detail"]
+
+
 def test_formats_have_names_for_people(archive: ArchiveServer) -> None:
     page = page_of(archive, described(archive))
     for code, name in {

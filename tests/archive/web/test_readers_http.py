@@ -21,6 +21,7 @@ from tests.support.servers.archive import ArchiveServer, plain
 from tests.support.servers.attacked_resolver import metric
 from tests.support.servers.federation import link
 from tests.support.servers.resolver import ResolverServer
+from tests.support.values.citable import citable
 from tests.support.waiting import wait_until
 
 INSIDER, STRANGER, PROXY = "127.0.0.2", "127.0.0.1", "127.0.0.3"
@@ -328,7 +329,8 @@ def test_what_has_no_files_here_has_no_readers(holding: Holding) -> None:
 
 
 def on(archive: ArchiveServer, command: str, *arguments: str) -> Done:
-    return Shell(archive.folder).call("archive", command, *arguments, "--data", str(archive.data))
+    given = citable([command, *arguments])
+    return Shell(archive.folder).call("archive", *given, "--data", str(archive.data))
 
 
 def test_the_command_sets_and_takes_away_readers(holding: Holding, tmp_path: Path) -> None:

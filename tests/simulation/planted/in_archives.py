@@ -12,7 +12,8 @@ from ibi.archive.deposits.deposits import Deposits
 from ibi.archive.housekeeping import (
     UsedKeyCleanup,
 )
-from ibi.archive.ports.catalogue import Deposit, DigestState, NameChange, StoredItem
+from ibi.archive.ports.catalogue import DigestState, NameChange, StoredItem
+from ibi.archive.ports.deposits import Deposit
 from ibi.archive.resolver_links import digest_log
 from ibi.archive.rules import answer
 from ibi.archive.rules.access import MayRead

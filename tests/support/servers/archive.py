@@ -14,6 +14,7 @@ from tests.support.clients.http import Answer
 from tests.support.processes.environment import own_environment
 from tests.support.processes.fork_server import run
 from tests.support.servers.program import ProgramServer
+from tests.support.values.citable import citable
 from tests.support.waiting import PATIENCE
 
 HOST: Final = "archive.example.org"
@@ -43,8 +44,11 @@ class ArchiveServer(ProgramServer):
         self.set(requests_a_second=rate, full_text=False)
 
     def ibi(self, command: str, *arguments: str, **more: str) -> CompletedProcess[str]:
-        """Run a command on this archive, as somebody at its machine does."""
-        given = ["archive", command, "--data", str(self.data), *arguments]
+        """Run a command on this archive, as somebody at its machine does.
+
+        A deposit is made citable: what its test leaves out is added.
+        """
+        given = ["archive", *citable([command, *arguments]), "--data", str(self.data)]
         return run(given, own_environment(self.folder, **more))
 
     def open_deposit(self, **wanted: Any) -> str:  # noqa: ANN401  # a description

@@ -18,7 +18,7 @@ _MODULES: Final = {
     ),
     "ibi.archive.cli.collection": ("collection",),
     "ibi.archive.cli.administration": (
-        "link", "unlink", "links", "reserve", "reserved", "token",
+        "link", "unlink", "links", "reserve", "reserved", "token", "account",
     ),
     "ibi.archive.cli.audit": ("audit",),
     "ibi.archive.cli.copies": ("copy", "copies", "drop"),
@@ -36,7 +36,7 @@ _EXAMPLES: Final = """\b
 Examples:
   ibi archive init --name "My archive" --address http://archive.example.org
   ibi archive serve
-  ibi archive deposit report.pdf --title "A report" --creator "Banon, Gerald"
+  ibi archive deposit report.pdf --from report.bib
 """
 
 

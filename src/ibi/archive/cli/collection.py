@@ -16,7 +16,7 @@ from ibi.foundation.cli.options import json_option, show
 
 _EXAMPLES: Final = """\b
 Examples:
-  ibi archive deposit --type Collection --title "Field notes" --description "From 1998 on."
+  ibi archive deposit --type Collection --title "Field notes" --creator INPE --date 1998
   ibi archive collection add COLLECTION ITEM ITEM
   ibi archive collection list
 """

@@ -12,13 +12,11 @@ from typing import Any, Final
 
 import click
 
+from ibi.archive.cli.new_record import described, record_options
 from ibi.archive.cli.options import (
     adopted,
     archive_options,
     insisting,
-    read_record,
-    texts_by_language,
-    texts_options,
     unchecked_option,
     warn_of_instants,
 )
@@ -45,26 +43,16 @@ _RELAYED = (
 """Options that are fields of the request, under the same name."""
 _EXAMPLES = """\b
 Examples:
-  ibi archive deposit report.pdf --title "A report" --creator "Banon, Gerald" --language en
-  ibi archive deposit relatorio.pdf --title "Um relatório" --language pt --translation-of IBI
+  ibi archive deposit report.pdf --title "A report" --creator "Banon, G." --date 2026 --type Text
+  ibi archive deposit data.csv --from CITATION.cff --language en
+  ibi archive deposit relatorio.pdf --from-item IBI --title "Um relatório" --translation-of IBI
   ibi archive deposit old.pdf --title "From 2009" --label sid.inpe.br/mtc-m18/2009/02.16.17.46
 """
 
 
 @click.command(epilog=_EXAMPLES)
 @_file_arguments
-@click.option("--title", help="The title; needed unless --metadata has one.")
-@click.option("--creator", "creators", multiple=True, metavar="NAME", help='As "Family, Given".')
-@click.option("--language", default="", metavar="xx[-XX]", help="That of the item: pt, pt-BR.")
-@click.option("--date", "dates", multiple=True, metavar="D", help="As 2026, 2026-11 or 2026-11-15.")
-@click.option("--type", "types", multiple=True, metavar="T", help="What it is: Text, Dataset ...")
-@click.option("--description", help="An abstract.")
-@click.option("--keyword", "keywords", multiple=True, metavar="K", help="What it is about.")
-@texts_options
-@click.option("--licence", help="An SPDX identifier, as CC-BY-4.0, or a URL.")
-@click.option(
-    "--metadata", "record", type=click.Path(path_type=Path), help="A record: JSON, or oai_dc XML."
-)
+@record_options
 @click.option("--target", default="", metavar="FILE", help="The file that the label leads to.")
 @click.option("--service", default="", metavar="URL", help="A web service, in place of files.")
 @click.option(
@@ -103,7 +91,6 @@ def deposit(  # noqa: PLR0913  # one argument an option
     files: tuple[Path, ...],
     *,
     unpack: bool,
-    record: Path | None,
     target: str,
     names: tuple[str, ...],
     private_list: bool,
@@ -118,11 +105,13 @@ def deposit(  # noqa: PLR0913  # one argument an option
 ) -> None:
     """Deposit FILES as a new item: files or folders, none for an item that is not digital.
 
-    Of a single folder, the content is deposited; among others, a folder keeps its name.
+    Of a single folder, the content is deposited; among others, a folder keeps its name. Title,
+    creator, date and type are needed, so that the item can be cited.
     """
     sources = sources_of(files)
+    choices = _labelled(labels, metadata_labels, offline=offline)
     wanted = {
-        "metadata": _metadata(record, options),
+        "metadata": described(archive, options, adopts=bool(labels)),
         **targeted(target_in(target, sources), {} if unpack else sources, files),
         "further_names": list(names),
         "list_public": not private_list,
@@ -131,7 +120,6 @@ def deposit(  # noqa: PLR0913  # one argument an option
         **insisting(unchecked=unchecked),
         **{name: options[name] for name in _RELAYED},
     }
-    choices = _labelled(labels, metadata_labels, offline=offline)
     warn_of_instants(labels, metadata_labels)
     answer = send(archive, wanted, sources, choices, unpack=unpack)
     facts = _facts(archive, answer) if as_json else {}
@@ -149,10 +137,10 @@ def _labelled(
         if metadata_labels or offline:
             msg = "Only an item that comes with a --label brings labels of metadata along."
             raise click.UsageError(msg)
-        return [{}]
+        return [{"citable": True}]
     brought = adopted(labels, metadata_labels, offline=offline)
     is_simple = len(labels) == 1 and not metadata_labels and not offline
-    return [{"label": labels[0]}, brought] if is_simple else [brought]
+    return [{"label": labels[0], "citable": True}, brought] if is_simple else [brought]
 
 
 def _opened(
@@ -362,35 +350,3 @@ def targeted(target: str, sources: dict[str, Path], files: Sequence[Path]) -> di
     if not target and len(sources) > 1 and "index.html" not in sources and files[0].is_file():
         return {"target": next(iter(sources)), "target_chosen": False}
     return {"target": target}
-
-
-def _metadata(record: Path | None, options: dict[str, Any]) -> dict[str, Any]:
-    metadata = {} if record is None else read_record(record)
-    for name, given in (
-        ("titles", [options["title"]] if options["title"] else []),
-        ("creators", list(options["creators"])),
-        ("dates", list(options["dates"])),
-        ("types", list(options["types"])),
-        ("descriptions", [options["description"]] if options["description"] else []),
-        ("subjects", list(options["keywords"])),
-        ("languages", [options["language"]] if options["language"] else []),
-        ("licence", options["licence"] or ""),
-    ):
-        if given:
-            metadata[name] = given
-    for language, texts in texts_by_language(options).items():
-        for name, values in texts.items():
-            tagged = [{"value": value, "language": language} for value in values]
-            metadata[name] = [*_listed(metadata, name), *tagged]
-    if not metadata.get("titles") and not metadata.get("title"):
-        msg = "A title is needed: give --title, or a record by --metadata."
-        raise ArchiveRequestError(msg)
-    return metadata
-
-
-def _listed(metadata: dict[str, Any], name: str) -> list[Any]:
-    """Take a field out of a record, by either of its names, as a list."""
-    given = [metadata.pop(each) for each in (name.removesuffix("s"), name) if each in metadata]
-    return [
-        value for values in given for value in (values if isinstance(values, list) else [values])
-    ]

@@ -32,7 +32,7 @@ _TEXT_FIELDS: Final = {
 
 def read_record(path: Path) -> dict[str, Any]:
     """Return the record in a file as plain values; its suffix tells whether it is XML or JSON."""
-    content = _content(path)
+    content = content_of(path)
     try:
         if path.suffix.lower() == ".xml":
             return record_as_dict(oai_dc.read(content))
@@ -74,7 +74,8 @@ def texts_by_language(options: Mapping[str, Any]) -> dict[str, dict[str, list[st
     return texts
 
 
-def _content(path: Path) -> bytes:
+def content_of(path: Path) -> bytes:
+    """Return the content of a file; ArchiveRequestError if it cannot be read."""
     try:
         return path.read_bytes()
     except OSError as failure:

@@ -17,7 +17,8 @@ import msgspec
 
 from ibi.archive.archive import Archive
 from ibi.archive.copies.fetch import FileFetcher
-from ibi.archive.ports.catalogue import Deposit, StoredItem
+from ibi.archive.ports.catalogue import StoredItem
+from ibi.archive.ports.deposits import Deposit
 from ibi.archive.ports.maintenance import PeerArchive
 from ibi.archive.rules.copies import check_same
 from ibi.archive.rules.foreign_manifest import check_described, read_foreign

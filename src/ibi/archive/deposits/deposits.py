@@ -8,7 +8,7 @@ Completing a deposit twice returns the same item.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
 from typing import Final
@@ -18,20 +18,21 @@ import msgspec
 from ibi.archive.archive import Archive, ItemWithMetadata
 from ibi.archive.copies.pull import is_pull
 from ibi.archive.deposits.adoption import Adoptions
+from ibi.archive.deposits.request_check import RequestCheck
 from ibi.archive.deposits.unpack import Unpacking, unpack
-from ibi.archive.holder_check import HolderCheck, unknown_language
-from ibi.archive.ports.catalogue import Deposit, StoredItem
+from ibi.archive.holder_check import HolderCheck
+from ibi.archive.ports.catalogue import StoredItem
+from ibi.archive.ports.deposits import Deposit
 from ibi.archive.ports.file_store import Sink, Staged
 from ibi.archive.ports.holders import NoResolvers
-from ibi.archive.rules import editions, item_transitions, translations
+from ibi.archive.rules import item_transitions
 from ibi.archive.rules.amendment import relate_new
-from ibi.archive.rules.collections.membership import find_collection
 from ibi.archive.rules.deposit_request import DepositRequest, NewItem, Revision, read, target_of
+from ibi.archive.rules.drafts.draft import DraftPurpose, is_draft
 from ibi.archive.rules.file_path import FilePaths, check_path
 from ibi.archive.rules.incoming_item import is_import
 from ibi.errors import ArchiveRequestError, Sentence, StateError, UnknownError, shown
 from ibi.identifier.label import Label
-from ibi.identifier.language import Language
 from ibi.model.change import Act, ItemChange
 from ibi.model.clock import SECOND
 from ibi.model.item import File
@@ -57,26 +58,17 @@ class Deposits:
         `holders` knows the items of other archives; without it, none are known. Without
         `adoptions`, no item keeps labels that it had before.
         """
-        self._adoptions = adoptions
         self._archive = archive
-        self._holders = holders or HolderCheck(
-            archive.catalogue.items, NoResolvers(), archive.clock
-        )
+        known = holders or HolderCheck(archive.catalogue.items, NoResolvers(), archive.clock)
+        self._requests = RequestCheck(archive, known, adoptions)
         self._unpacking = unpacking
         self._deposits = archive.catalogue.deposits
-        self._items = archive.catalogue.items
-        self._reservations = archive.catalogue.reservations
         self._store = archive.store
         self._staging = archive.store.staging
 
     def open(self, request: DepositRequest, who: str) -> Deposit:
         """Open a deposit; raise now if its request cannot be fulfilled."""
-        wanted = read(request)
-        self._check(wanted)
-        if isinstance(wanted, NewItem):
-            request = self._checked_elsewhere(request, wanted)
-            for label in wanted.collections:
-                find_collection(self._archive.draft(0), label)
+        request = self._requests.checked(request)
         deposit = Deposit(
             uuid.uuid4().hex,
             self._archive.clock.wall(),
@@ -86,75 +78,14 @@ class Deposits:
         self._deposits.open(deposit)
         return deposit
 
-    def _checked_elsewhere(self, request: DepositRequest, wanted: NewItem) -> DepositRequest:
-        """Check what linked resolvers know; return the request with what was learned."""
-        if wanted.adoption is not None:
-            self._adopting().check_elsewhere(wanted.adoption)
-        for name in wanted.further_names:
-            self._holders.check_name(name)
-        if wanted.edition_of is not None and not wanted.unchecked:
-            self._holders.check_exists(wanted.edition_of)
-        translated = wanted.translation_of
-        if translated is None or self._items.find(translated.canonical) is not None:
-            return request
-        if wanted.translated_from is None:
-            if wanted.unchecked:
-                raise unknown_language(translated)
-            language = self._holders.language_elsewhere(translated)
-            _check_languages(wanted, language)
-            return msgspec.structs.replace(request, translated_from=str(language))
-        if not wanted.unchecked:
-            self._holders.check_exists(translated)
-        return request
+    def check_purpose(self, purpose: DraftPurpose) -> None:
+        """Raise if a draft of this purpose could not be published, whatever its description."""
+        self._requests.check_purpose(purpose)
 
-    def _check(self, wanted: NewItem | Revision) -> None:
-        if isinstance(wanted, Revision):
-            self._revisable(wanted.item)
-            return
-        if wanted.label is not None:
-            self._reserved(wanted.label)
-        if wanted.adoption is not None:
-            self._adopting().check(wanted.adoption)
-        for name in wanted.further_names:
-            self._check_free(name)
-        if wanted.edition_of is not None:
-            held = self._items.find(wanted.edition_of.canonical)
-            if held is not None:
-                editions.check_last(held.item, self._archive.find)
-        if wanted.translation_of is not None and wanted.language is not None:
-            held = self._items.find(wanted.translation_of.canonical)
-            if held is not None:
-                item_transitions.check_editable(held.item)
-                translations.check_free(held.item, wanted.language)
-            elif wanted.translated_from is not None:
-                _check_languages(wanted, wanted.translated_from)
-
-    def _adopting(self) -> Adoptions:
-        if self._adoptions is None:
-            raise StateError(Sentence("This archive adopts no items."))
-        return self._adoptions
-
-    def _check_free(self, name: Label) -> None:
-        if self._items.find(name.canonical) is not None:
-            msg = Sentence(
-                "%(label)s names another item already: no label is given twice.", label=name
-            )
-            raise StateError(msg)
-
-    def _revisable(self, label: Label) -> StoredItem:
-        held = self._archive.get_live(label)
-        item_transitions.check_editable(held.item)
-        if held.item.kind != "data" or held.item.runs_at:
-            msg = Sentence("%(label)s is not an item that has files.", label=held.item.forms.label)
-            raise StateError(msg)
-        return held
-
-    def _reserved(self, label: Label) -> Forms:
-        reservation = self._reservations.find(label.canonical)
-        if reservation is None:
-            self._check_free(label)
-            raise UnknownError("reserved label", label.spelling)
-        return reservation.forms
+    def revise(self, id: str, request: DepositRequest) -> None:  # noqa: A002
+        """Replace the request of an open deposit; raise now if it cannot be fulfilled."""
+        request = self._requests.checked(request, id)
+        self._deposits.revise(self._opened(id).id, msgspec.json.encode(request).decode())
 
     def get(self, id: str) -> Deposit:  # noqa: A002  # what it is called everywhere
         """Return a deposit, open or completed, but not one of a pull."""
@@ -219,6 +150,8 @@ class Deposits:
     def sweep(self) -> None:
         """Abandon deposits that were open for too long, and remove orphaned staged files."""
         for deposit in self._deposits.open_before(self._archive.clock.wall() - LIFE):
+            if is_draft(deposit.id):
+                continue  # drafts have a longer life of their own
             with suppress(StateError), self._alone(deposit.id):
                 if self._deposits.get(deposit.id) == deposit:  # it was not renewed meanwhile
                     self._deposits.drop(deposit.id)
@@ -240,14 +173,21 @@ class Deposits:
             self._archive.settle()
             yield
 
-    def complete(self, id: str, who: str, target: str = "") -> ItemWithMetadata:  # noqa: A002
+    def complete(
+        self,
+        id: str,  # noqa: A002
+        who: str,
+        target: str = "",
+        detail: Mapping[str, object] | None = None,
+    ) -> ItemWithMetadata:
         """Create the item, or add the new files to the existing one.
 
-        The target may be named only now, when the content of a zip file is known.
+        The target may be named only now, when the content of a zip file is known. The history shows
+        the detail.
         """
         archive = self._archive
         # Resolvers are asked again: the deposit may have been opened days ago.
-        checked = self._check_adoption(id)
+        checked = self._check_adoption(id) | dict(detail or {})
         with archive.changing(), self._staging.sealed(id):
             archive.settle()
             deposit = self.get(id)
@@ -274,7 +214,7 @@ class Deposits:
         wanted = read(msgspec.json.decode(deposit.request, type=DepositRequest))
         if not isinstance(wanted, NewItem) or wanted.adoption is None:
             return {}
-        return self._adopting().check_elsewhere(wanted.adoption)
+        return self._requests.adopting().check_elsewhere(wanted.adoption)
 
     def check_whole(self, id: str) -> None:  # noqa: A002
         """Raise if a file of the deposit is incomplete."""
@@ -304,10 +244,10 @@ class Deposits:
             msg = Sentence("A web service that runs elsewhere has no files here.")
             raise ArchiveRequestError(msg)
         _check_clashes(paths := [file.path for file in files])
-        self._check(wanted)
+        self._requests.check(wanted, deposit.id)
         target = target_of(wanted.target, paths, is_chosen=wanted.target_chosen)
         now = archive.clock.wall()
-        forms, metadata = self._labels(wanted)
+        forms, metadata = self._labels(wanted, deposit.id)
         item, describing = item_transitions.new_items(forms, metadata, wanted, target, now)
         draft = archive.draft(now)
         item = relate_new(draft, item, wanted)
@@ -324,20 +264,20 @@ class Deposits:
         )
         return forms.label
 
-    def _labels(self, wanted: NewItem) -> tuple[Forms, Forms]:
+    def _labels(self, wanted: NewItem, deposit: str) -> tuple[Forms, Forms]:
         """Return the labels of a new item and of its metadata."""
         mint = self._archive.mint
         if wanted.adoption is not None:
-            self._adopting().enter(wanted.adoption)
+            self._requests.adopting().enter(wanted.adoption)
             return wanted.adoption.forms, wanted.adoption.metadata or mint(1)[0]
         if wanted.label is not None:
-            return self._reserved(wanted.label), mint(1)[0]
+            return self._requests.reserved(wanted.label, deposit), mint(1)[0]
         forms, metadata = mint(2)
         return forms, metadata
 
     def _revise(self, deposit: Deposit, wanted: Revision, files: Sequence[File], who: str) -> Label:
         archive = self._archive
-        held = self._revisable(wanted.item)
+        held = self._requests.revisable(wanted.item)
         before = {file.path: file for file in archive.files(held)}
         put = {file.path: file for file in files}
         for path in wanted.removed:
@@ -368,17 +308,6 @@ class Deposits:
             archive.change("revise", who, label, [change], now, detail=detail, deposit=deposit.id)
         )
         return label
-
-
-def _check_languages(wanted: NewItem, original: Language) -> None:
-    """Raise if an item and its translation would be in the same language."""
-    if wanted.language == original:
-        msg = Sentence(
-            "%(item)s is in %(original)s itself: a translation is not.",
-            item=wanted.translation_of,
-            original=original,
-        )
-        raise StateError(msg)
 
 
 def _kept(held: StoredItem, after: Iterable[str]) -> str:

@@ -18,12 +18,13 @@ from urllib3.exceptions import HTTPError
 
 from ibi.archive.ports.holders import Finding, HeldAs, Holder
 from ibi.archive.ports.maintenance import PeerArchive
-from ibi.archive.rules.foreign_manifest import read_foreign
+from ibi.archive.rules.foreign_manifest import check_described, read_foreign
 from ibi.errors import ArchiveError, LabelError, Sentence, TooManyRequestsError, printable
 from ibi.foundation.http_client.api_client import reason_of
 from ibi.identifier.label import Label, parse
 from ibi.identifier.language import Language
 from ibi.model.label_pair import Forms
+from ibi.model.metadata_record import MetadataRecord
 
 _TIMEOUT: Final = urllib3.Timeout(connect=10, read=60)
 _NOT_FOUND: Final = "urn:ibi:problem:not-found"
@@ -137,6 +138,20 @@ class LinkedResolvers:
         except ArchiveError:
             return None
         return item.language
+
+    def record(self, label: Label, address: str) -> MetadataRecord | None:
+        """Return the metadata of an item of another archive, by its manifests."""
+        try:
+            with closing(self._connect(address)) as peer:
+                item, _ = read_foreign(peer.manifest(label.spelling), label, address)
+                if item.record is not None or item.metadata is None:
+                    return item.record
+                own = item.metadata.label
+                metadata, _ = read_foreign(peer.manifest(own.spelling), own, address)
+                check_described(item, metadata, address)
+        except ArchiveError:
+            return None
+        return metadata.record
 
     def close(self) -> None:
         """Close the connections."""

@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple, Protocol
 
+from ibi.archive.ports.deposits import DepositStore
+from ibi.archive.ports.drafts import DraftStore
 from ibi.archive.ports.full_text import FullText, Pictures
 from ibi.archive.ports.maintenance import (
     CopyStore,
@@ -16,6 +18,7 @@ from ibi.archive.ports.maintenance import (
 )
 from ibi.archive.ports.search import SearchIndex
 from ibi.archive.ports.statistics import Statistics
+from ibi.model.account import AccountStore
 from ibi.model.change import Change
 from ibi.model.item import File, Item
 from ibi.model.label_pair import Forms
@@ -107,19 +110,6 @@ class FileTotal:
     """Bytes."""
     is_cut: bool = False
     """Whether the item has more files than were counted."""
-
-
-@dataclass(frozen=True, slots=True)
-class Deposit:
-    """A deposit of files, to a new item or to an existing one."""
-
-    id: str
-    opened: int
-    who: str
-    request: str
-    """What is to be done with the files, as JSON."""
-    completed: str = ""
-    """The label of the item that received the files; empty while the deposit is open."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,26 +217,6 @@ class Items(Protocol):
 
         The items whose canonical labels are `dropped` are removed.
         """
-        ...
-
-
-class DepositStore(Protocol):
-    """Deposits, open and completed."""
-
-    def open(self, deposit: Deposit) -> None:
-        """Store a new deposit."""
-        ...
-
-    def get(self, id: str) -> Deposit | None:  # noqa: A002  # what it is called everywhere
-        """Return a deposit, open or completed."""
-        ...
-
-    def open_before(self, before: int) -> list[Deposit]:
-        """Return open deposits that were opened before a time."""
-        ...
-
-    def drop(self, id: str) -> bool:  # noqa: A002
-        """Remove an open deposit; return False if there is none."""
         ...
 
 
@@ -377,6 +347,7 @@ class Catalogue:
     items: Items
     history: History
     deposits: DepositStore
+    drafts: DraftStore
     reservations: ReservationStore
     statistics: Statistics
     tasks: TaskStore
@@ -389,6 +360,7 @@ class Catalogue:
     full_text: FullText
     pictures: Pictures
     tokens: TokenStore
+    accounts: AccountStore
     settings: SettingStore
     links: LinkStore
     rebuild: Callable[[], RebuildStore]

@@ -7,6 +7,7 @@ from typing import Literal, Protocol, TypeAlias
 
 from ibi.identifier.label import Label
 from ibi.identifier.language import Language
+from ibi.model.metadata_record import MetadataRecord
 
 HeldAs: TypeAlias = Literal["Original", "Copy", "restricted", "deleted"]
 """How an archive has an item; `restricted` if it says so only to some readers."""
@@ -45,6 +46,10 @@ class HolderFinder(Protocol):
         """Return the language of an item of another archive; None if that is not known."""
         ...
 
+    def record(self, label: Label, address: str) -> MetadataRecord | None:
+        """Return the metadata of an item of another archive; None if they are not known."""
+        ...
+
 
 class NoResolvers:
     """The finder of an archive that is linked to no resolver."""
@@ -55,4 +60,8 @@ class NoResolvers:
 
     def language(self, label: Label, address: str) -> Language | None:  # noqa: ARG002
         """Return that no language is known."""
+        return None
+
+    def record(self, label: Label, address: str) -> MetadataRecord | None:  # noqa: ARG002
+        """Return that no metadata are known."""
         return None

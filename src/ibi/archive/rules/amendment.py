@@ -65,8 +65,7 @@ def _described(metadata: Item, amendment: Amendment) -> Item:
     record = metadata.record
     if not isinstance(amendment.metadata, UnsetType):
         item_transitions.check_editable(metadata)
-        earlier = record.licence if record else ""
-        record = new_record_from(amendment.metadata, earlier)
+        record = new_record_from(amendment.metadata, record)
     if not isinstance(amendment.texts, UnsetType):
         item_transitions.check_editable(metadata)
         for code, texts in amendment.texts.items():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -14,9 +14,13 @@ from ibi.archive.rules.file_path import check_path
 from ibi.errors import ArchiveRequestError, Sentence, shown
 from ibi.identifier.label import Label, parse
 from ibi.identifier.language import Language
+from ibi.metadata.citability import check_citable
 from ibi.metadata.json_record import new_record_from
 from ibi.model.metadata_record import MetadataRecord
 from ibi.wire.addresses import is_web_address
+
+_PUBLISHER: Final = "the archive"
+"""The publisher of items that name none: every archive has a name."""
 
 
 class DepositRequest(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
@@ -51,6 +55,9 @@ class DepositRequest(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=T
     """Labels of collections of this archive to which the item is added."""
     unchecked: bool = False
     """Whether `edition_of` and `translation_of` may be labels of items that are not known."""
+    citable: bool = False
+    """Whether the deposit is refused if its record lacks what a citation needs: title, creator,
+    year and type. The publisher is the archive, if the record names none."""
     item: str = ""
     remove: list[str] = []
 
@@ -119,8 +126,11 @@ def read(request: DepositRequest) -> NewItem | Revision:
             "Only a translation is translated from a language: say of which item it is one."
         )
         raise ArchiveRequestError(msg)
+    record = new_record_from(request.metadata)
+    if request.citable:
+        check_citable(record, _PUBLISHER)
     return NewItem(
-        record=new_record_from(request.metadata),
+        record=record,
         language=Language.parse(request.language) if request.language else None,
         target=check_path(request.target) if request.target else "",
         target_chosen=request.target_chosen,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import fields as dataclass_fields
 from typing import Any, Final
 
 import msgspec
@@ -18,9 +19,10 @@ from ibi.identifier.label import Label, parse
 from ibi.identifier.language import Language
 from ibi.model.item import File, Item, Kind, State, Tombstone, Transfer
 from ibi.model.label_pair import Forms
-from ibi.model.metadata_record import MetadataRecord
+from ibi.model.metadata_record import Agent, MetadataRecord
 
 VERSION: Final = 1
+_FIELDS: Final = tuple(field.name for field in dataclass_fields(MetadataRecord))
 
 
 class _Tombstone(msgspec.Struct, omit_defaults=True):
@@ -152,13 +154,36 @@ def _fields(item: Item) -> dict[str, Any]:
         "origin": item.origin,
         "transfer": item.transfer,
         "custody": list(item.custody),
-        "record": item.record,
+        "record": None if item.record is None else _record(item.record),
         "tombstone": None
         if tombstone is None
         else _Tombstone(
             tombstone.deleted, tombstone.who, tombstone.reason, _text(tombstone.replaced_by)
         ),
     }
+
+
+def _record(record: MetadataRecord) -> dict[str, Any]:
+    """Return a record to be encoded, without the later fields that are empty.
+
+    Manifests are compared byte for byte: by the audit with their re-encoding, by a transfer with
+    those of the other archive, by a bag with its checksums. So a record without the later fields is
+    written as it was before there were any.
+    """
+    written = {name: getattr(record, name) for name in _FIELDS}
+    written["creators"] = [_agent(each) for each in record.creators]
+    written["publishers"] = [_agent(each) for each in record.publishers]
+    written["contributors"] = [_agent(each) for each in record.contributors]
+    for name in ("related", "funding"):
+        if not written[name]:
+            del written[name]
+    return written
+
+
+def _agent(agent: Agent) -> dict[str, str]:
+    written = {each: getattr(agent, each) for each in ("name", "family", "given", "orcid")}
+    later = {"affiliation": agent.affiliation, "role": agent.role}
+    return written | {name: text for name, text in later.items() if text}
 
 
 def _item(read: _Document) -> Item:

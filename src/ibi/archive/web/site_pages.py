@@ -9,6 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from ibi.archive.web.drafts.script import DRAFT_FILES
 from ibi.archive.web.page_response import here, page_response, preference
 from ibi.archive.web.pages import Pages
 from ibi.foundation.pages.links import IMPRINT
@@ -25,7 +26,10 @@ class SitePages:
     @property
     def routes(self) -> list[Route]:
         """The routes."""
-        return [*static_routes(self._pages.site_files), Route(IMPRINT, self.imprint)]
+        return [
+            *static_routes({**self._pages.site_files, **DRAFT_FILES}),
+            Route(IMPRINT, self.imprint),
+        ]
 
     async def imprint(self, request: Request) -> Response:
         """Answer with the imprint; without one this path is as unknown as any other."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import secrets
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from importlib import metadata
 
@@ -58,8 +59,11 @@ from ibi.archive.wiring.capabilities import (
     search_capability,
     transfers_capability,
 )
+from ibi.archive.wiring.drafts import build_drafts, draft_pages, drafts_capability
 from ibi.archive.wiring.instance import Instance
+from ibi.archive.wiring.people import build_account_pages, build_people
 from ibi.errors import ArchiveRequestError, UnknownError
+from ibi.foundation.accounts.people import People
 from ibi.foundation.pages.identity import identity_of
 from ibi.foundation.web.authorization import Authenticator, Authorizer, TokenLimits
 from ibi.foundation.web.client_address import ClientAddresses, peer_of
@@ -84,16 +88,19 @@ def archive_app(instance: Instance) -> tuple[Starlette, Announcer]:
     holders = build_holders(instance, service)
     adoptions = build_adoptions(instance, service, holders)
     deposits = Deposits(instance.archive, unpack, holders, adoptions)
+    drafts = build_drafts(instance, deposits)
     auditing = build_audits(instance, log_damage)
     copies, copy_work = build_copies(instance)
     transfers = build_transfers(instance, service)
     tasks, long_work = build_tasks(instance, auditing, copy_work)
-    authorizer = build_authorizer(settings, catalogue, clock)
+    people = build_people(settings, catalogue, clock)
+    authorizer = build_authorizer(settings, catalogue, clock, people)
     searches = SearchQueue(Search(instance.archive))
     citations = Citations(settings.published_by, clock)
     # This is the order of starts and stops, and of hourly calls.
     capabilities = (
         deposits_capability(instance, deposits, urls),
+        drafts_capability(instance, drafts, urls),
         items_capability(instance, urls, holders, citations, searches),
         _administration_capability(instance, urls, announcer, links, authorizer.tokens),
         exchange_capability(instance, deposits, service),
@@ -115,10 +122,14 @@ def archive_app(instance: Instance) -> tuple[Starlette, Announcer]:
     readers = ReaderAccess(clients, authorizer, transfers.is_ticket)
     counter = UsageCounter(catalogue.statistics)
     usage = UsageRecorder(clients, clock, secret, counter.count)
+    accounts = build_account_pages(instance, people, templates, clients, authorizer.tokens)
+    own = draft_pages(instance, drafts, templates)
+    accounts = replace(accounts, handlers=(*accounts.handlers, *own))
     app = archive_application(
-        (*_apis(capabilities), _status(instance, metrics)),
+        (*_apis(capabilities), accounts.api, _status(instance, metrics)),
         authorizer,
         _running(answering, usage, capabilities),
+        accounts,
         [
             *SitePages(templates).routes,
             *StatisticsPage(catalogue.statistics, clock, templates).routes,
@@ -157,12 +168,23 @@ def build_urls(
 
 
 def build_authorizer(
-    settings: ArchiveSettings, catalogue: Catalogue, clock: Clock, *, trusted_for: int = STALE_TIME
+    settings: ArchiveSettings,
+    catalogue: Catalogue,
+    clock: Clock,
+    people: People,
+    *,
+    trusted_for: int = STALE_TIME,
 ) -> Authorizer:
     """Return the authorizer of requests to an archive."""
-    tokens = Tokens(catalogue.tokens, clock, SCOPES, trusted_for=trusted_for)
+    tokens = Tokens(
+        catalogue.tokens,
+        clock,
+        SCOPES,
+        trusted_for=trusted_for,
+        is_allowed=people.accounts.allows_token,
+    )
     limits = TokenLimits(clock, settings.requests_a_second, peer_of)
-    return Authorizer(Authenticator(tokens, clock), limits)
+    return Authorizer(Authenticator(tokens, clock), limits, sessions=people.access)
 
 
 def build_pages(settings: ArchiveSettings, urls: ArchiveUrls) -> Pages:

@@ -54,6 +54,7 @@ from ibi.archive.web.api.history import HistoryApi
 from ibi.archive.web.api.holdings import HoldingsApi
 from ibi.archive.web.api.imports import ImportsApi
 from ibi.archive.web.api.items import ItemsApi
+from ibi.archive.web.api.readings import ReadingsApi
 from ibi.archive.web.api.search import SearchApi, SearchQueue
 from ibi.archive.web.api.statistics import StatisticsApi
 from ibi.archive.web.api.storage import StorageApi
@@ -134,6 +135,7 @@ def items_capability(
         apis=(
             ItemsApi(archive, urls, holders, instance.settings.published_by, searches),
             CitationsApi(archive, urls, citations),
+            ReadingsApi(archive, holders),
             HoldingsApi(archive),
             HistoryApi(archive),
             StatisticsApi(archive),

@@ -37,6 +37,7 @@ from ibi.archive.web.statistics_page import StatisticsPage
 from ibi.archive.web.usage_recorder import UsageRecorder, encoded
 from ibi.archive.wiring.app import build_authorizer, build_landing, build_pages, build_urls
 from ibi.archive.wiring.instance import service_of
+from ibi.archive.wiring.people import build_people
 from ibi.archive.wiring.stores import read_catalogue, store_of
 from ibi.errors import StorageError
 from ibi.foundation.system.clock import SystemClock
@@ -92,7 +93,8 @@ def reader_app(instance: ReaderInstance, writer: Forwarder) -> Starlette:
     keys = UrlKeys(bytes.fromhex(catalogue.settings.get("urlkeys")))
     tickets = ReadTickets(bytes.fromhex(catalogue.settings.get(TICKET_SETTING)))
     # Tokens are not cached: a new or removed one must take effect at once in all processes.
-    authorizer = build_authorizer(settings, catalogue, clock, trusted_for=0)
+    people = build_people(settings, catalogue, clock, is_reader=True)
+    authorizer = build_authorizer(settings, catalogue, clock, people, trusted_for=0)
     clients = ClientAddresses(settings.trusted_proxies, "full")
     readers = ReaderAccess(clients, authorizer, tickets.opens)
     usage = UsageRecorder(
@@ -132,4 +134,6 @@ def reader_app(instance: ReaderInstance, writer: Forwarder) -> Starlette:
         *DiscoveryRoutes(archive, settings.name, searches, urls, templates).routes,
         *PublicRoutes(archive, answering, urls, pages, readers, landing, usage).routes,
     ]
-    return reader_application(writer, apis, authorizer, reading, pages, metrics, usage)
+    return reader_application(
+        writer, apis, authorizer, reading, pages, metrics, usage, people.visitors
+    )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Iterable
 from datetime import UTC, date, datetime, timedelta
 from typing import Final
@@ -19,6 +21,7 @@ from ibi.model.clock import SECOND
 
 _LAST_SECOND: Final = 253_402_300_799
 """The last second of the year 9999, the end of Python's calendar."""
+_TWO_LETTERS: Final = re.compile(r"[a-z]{2}")
 _SIZES: Final = ((10**12, "TB"), (10**9, "GB"), (10**6, "MB"), (10**3, "kB"))
 
 
@@ -110,6 +113,12 @@ class Formats:
         """Return a number with separated thousands."""
         return format_decimal(number, locale=self._locale)
 
+    def languages(self) -> list[tuple[str, str]]:
+        """Return the codes of the languages of ISO 639-1 with their names, sorted by name."""
+        names = self._locale.languages.items()
+        known = [(code, name) for code, name in names if _TWO_LETTERS.fullmatch(code)]
+        return sorted(known, key=lambda pair: _sorted_as(pair[1]))
+
     def language(self, tag: str) -> str:
         """Return the name of a language, or its tag if the name is unknown."""
         code, _, country = tag.partition("-")
@@ -118,3 +127,9 @@ class Formats:
             return tag
         place = self._locale.territories.get(country.upper())
         return f"{name} ({place})" if place else name
+
+
+def _sorted_as(name: str) -> str:
+    """Return a name without case and accents: `árabe` stands before `bengali`."""
+    apart = unicodedata.normalize("NFKD", name.casefold())
+    return "".join(letter for letter in apart if not unicodedata.combining(letter))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from ibi.foundation.accounts.api import account_operations
 from ibi.foundation.web.authorization import PUBLIC, OptionalScope
 from ibi.foundation.web.openapi import PAGE, ApiDescription, parameter, query
 from ibi.foundation.web.operations import Body, Media, Operation
@@ -107,6 +108,7 @@ OPERATIONS: Final = (
         "List the changes of the registry, the oldest first",
         answer=messages.HistoryAnswer, parameters=PAGE),
     *token_operations(OPERATE),
+    *account_operations(OPERATE),
     *status_operations("Whether the resolver can resolve"),
 )
 # fmt: on

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from importlib import metadata
 
 from ibi.errors import NotOnRecordError
+from ibi.foundation.accounts.people import People
 from ibi.foundation.pages.identity import identity_of
 from ibi.foundation.system.dns import DnsTexts
 from ibi.foundation.system.mailbox import messages
@@ -45,6 +46,7 @@ from ibi.resolver.web.search_limits import SearchLimits
 from ibi.resolver.web.search_page import SearchPage
 from ibi.resolver.wiring.background import BackgroundServices
 from ibi.resolver.wiring.builders import Base, Digests, Searches, Workers
+from ibi.resolver.wiring.people import build_account_pages, build_people
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +55,7 @@ class Access:
 
     tokens: Tokens
     authorizer: Authorizer
+    people: People
 
 
 def build_access(base: Base, *, is_one_of_several: bool) -> Access:
@@ -60,15 +63,23 @@ def build_access(base: Base, *, is_one_of_several: bool) -> Access:
     settings, clock = base.settings, base.clock
     # A token that another worker made or removed takes effect at once.
     trusted_for = 0 if is_one_of_several else STALE_TIME
-    tokens = Tokens(base.store.tokens, clock, SCOPES, trusted_for=trusted_for)
+    people = build_people(base)
+    tokens = Tokens(
+        base.store.tokens,
+        clock,
+        SCOPES,
+        trusted_for=trusted_for,
+        is_allowed=people.accounts.allows_token,
+    )
     authorizer = resolver_authorizer(
         Authenticator(tokens, clock),
         base.clients,
         clock,
         settings.requests_a_second,
         is_open=settings.open_registration,
+        sessions=people.access,
     )
-    return Access(tokens, authorizer)
+    return Access(tokens, authorizer, people)
 
 
 def build_fast_redirects(base: Base, workers: Workers, digests: Digests) -> FastRedirects:
@@ -204,6 +215,7 @@ def build_app(  # all capabilities
             pages,
             metrics,
         ),
+        build_account_pages(base, access.people, pages, access.tokens),
         metrics,
         version,
         settings.folder,

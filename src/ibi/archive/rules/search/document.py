@@ -60,7 +60,7 @@ def facets_of(item: Item, record: MetadataRecord | None) -> dict[Facet, tuple[st
         "type": _values(record.types),
         "year": _year(record),
         "language": tuple(dict.fromkeys(_languages(item, record))),
-        "creator": _values(map(str, record.creators)),
+        "creator": _values(map(str, record.named_creators)),
         "collection": collections,
     }
 
@@ -113,13 +113,19 @@ def _languages(item: Item, record: MetadataRecord) -> Iterator[str]:
 def _texts(record: MetadataRecord | None) -> Iterator[Text]:
     """Yield all texts but the titles; the language of names and identifiers is `-`."""
     if record is not None:
-        names = (*record.creators, *record.contributors, *record.publishers)
+        names = (*record.named_creators, *record.contributors, *record.publishers)
         yield from (Text(str(name), "-") for name in names)
+        yield from (Text(each.affiliation, "-") for each in names if each.affiliation)
+        for funding in record.funding:
+            yield Text(f"{funding.funder} {funding.award}", "-")
+            yield Text(funding.title)
         yield from record.subjects
         yield from record.descriptions
         yield from record.coverages
         yield from (Text(each) for each in record.types)
-        further = (*record.identifiers, *record.sources, *record.relations, *_year(record))
+        related = (each.identifier for each in record.related)
+        named = (*record.identifiers, *record.sources, *record.relations)
+        further = (*named, *related, *_year(record))
         yield from (Text(each, "-") for each in further)
 
 

@@ -7,6 +7,7 @@ from functools import partial
 from ibi.archive.ports.catalogue import Catalogue
 from ibi.archive.storage.catalogue.deposits import SqlDeposits, SqlReservations
 from ibi.archive.storage.catalogue.digest_log import SqlDigestLog
+from ibi.archive.storage.catalogue.drafts import SqlDrafts
 from ibi.archive.storage.catalogue.full_text import SqlFullText
 from ibi.archive.storage.catalogue.history import SqlHistory
 from ibi.archive.storage.catalogue.items import SqlItems
@@ -21,6 +22,7 @@ from ibi.archive.storage.catalogue.pictures import SqlPictures
 from ibi.archive.storage.catalogue.rebuild import SqlRebuild
 from ibi.archive.storage.catalogue.search import SqlSearchIndex
 from ibi.archive.storage.catalogue.statistics import SqlStatistics
+from ibi.foundation.accounts.store import SqlAccounts
 from ibi.foundation.sql.database import Database, Execute
 from ibi.foundation.sql.store import SqlHandle, SqlTokens
 
@@ -32,6 +34,7 @@ def sql_catalogue(database: Database, *, quick: bool) -> Catalogue:
         items=SqlItems(handle),
         history=SqlHistory(handle),
         deposits=SqlDeposits(handle),
+        drafts=SqlDrafts(handle),
         reservations=SqlReservations(handle),
         statistics=SqlStatistics(handle),
         tasks=SqlTasks(handle),
@@ -44,6 +47,7 @@ def sql_catalogue(database: Database, *, quick: bool) -> Catalogue:
         full_text=SqlFullText(handle),
         pictures=SqlPictures(handle),
         tokens=SqlTokens(handle, "archive_token"),
+        accounts=SqlAccounts(handle, "archive"),
         settings=SqlSettings(handle),
         links=SqlLinks(handle),
         rebuild=partial(SqlRebuild, handle),

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ibi.archive.ports.catalogue import Deposit, Reservation
+from ibi.archive.ports.catalogue import Reservation
+from ibi.archive.ports.deposits import Deposit
 from ibi.errors import Sentence, StateError
 from ibi.foundation.sql.database import Execute
 from ibi.foundation.sql.rows import is_storable, place_in_order
@@ -50,6 +51,13 @@ class SqlDeposits:
             f"{_DEPOSIT} WHERE completed = '' AND opened < $1 ORDER BY opened", before
         )
         return [Deposit(*row) for row in rows]
+
+    def revise(self, id: str, request: str) -> bool:  # noqa: A002
+        """Replace the request of an open deposit; return False if there is none."""
+        update = (
+            "UPDATE archive_deposit SET request = $1 WHERE id = $2 AND completed = '' RETURNING id"
+        )
+        return bool(self._write(lambda execute: execute(update, request, id)))
 
     def drop(self, id: str) -> bool:  # noqa: A002
         """Remove an open deposit; return False if there is none."""

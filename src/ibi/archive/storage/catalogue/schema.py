@@ -64,6 +64,33 @@ deposit = sa.Table(
     sa.Column("request", sa.Text, nullable=False),
     sa.Column("completed", sa.Text, nullable=False),
 )
+# Deposits in the making; the deposit of the same id has the files.
+draft = sa.Table(
+    "archive_draft",
+    SCHEMA,
+    sa.Column("id", sa.Text(collation="C").with_variant(sa.Text(), "sqlite"), primary_key=True),
+    sa.Column("owner", sa.Text, nullable=False),
+    sa.Column("label", sa.Text, unique=True),
+    sa.Column("forms", sa.Text, nullable=False),
+    sa.Column("purpose", sa.Text, nullable=False),
+    sa.Column("fields", sa.Text, nullable=False),
+    sa.Column("title", sa.Text, nullable=False),
+    sa.Column("state", sa.Text, nullable=False),
+    sa.Column("version", sa.BigInteger, nullable=False),
+    sa.Column("opened", sa.BigInteger, nullable=False),
+    sa.Column("changed", sa.BigInteger, nullable=False),
+    sa.Index("archive_draft_of_owner", "owner", "changed"),
+    sa.Index("archive_draft_of_state", "state", "changed"),
+)
+draft_comment = sa.Table(
+    "archive_draft_comment",
+    SCHEMA,
+    sa.Column("draft", sa.Text, primary_key=True),
+    sa.Column("number", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("at", sa.BigInteger, nullable=False),
+    sa.Column("who", sa.Text, nullable=False),
+    sa.Column("text", sa.Text, nullable=False),
+)
 reservation = sa.Table(
     "archive_reservation",
     SCHEMA,
@@ -100,6 +127,51 @@ token = sa.Table(
     sa.Column("digest", sa.Text, nullable=False),
     sa.Column("scope", sa.Text, nullable=False),
     sa.Column("created", sa.BigInteger, nullable=False),
+)
+# People with accounts, and their signed-in browsers.
+account = sa.Table(
+    "archive_account",
+    SCHEMA,
+    sa.Column("name", sa.Text(collation="C").with_variant(sa.Text(), "sqlite"), primary_key=True),
+    sa.Column("full_name", sa.Text, nullable=False),
+    sa.Column("mail", sa.Text, nullable=False),
+    sa.Column("mail_key", sa.Text, unique=True),
+    sa.Column("role", sa.Text, nullable=False),
+    sa.Column("state", sa.Text, nullable=False),
+    sa.Column("password", sa.Text, nullable=False),
+    sa.Column("subject", sa.Text, unique=True),
+    sa.Column("created", sa.BigInteger, nullable=False),
+    sa.Column("changed", sa.BigInteger, nullable=False),
+)
+session = sa.Table(
+    "archive_session",
+    SCHEMA,
+    sa.Column("digest", sa.Text, primary_key=True),
+    sa.Column("account", sa.Text, nullable=False),
+    sa.Column("created", sa.BigInteger, nullable=False),
+    sa.Column("seen", sa.BigInteger, nullable=False),
+    sa.Column("agent", sa.Text, nullable=False),
+    sa.Index("archive_session_of_account", "account"),
+)
+# Invitations, and links for new passwords; each is removed when it is used.
+account_link = sa.Table(
+    "archive_account_link",
+    SCHEMA,
+    sa.Column("digest", sa.Text, primary_key=True),
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("account", sa.Text, nullable=False),
+    sa.Column("role", sa.Text, nullable=False),
+    sa.Column("mail", sa.Text, nullable=False),
+    sa.Column("made_by", sa.Text, nullable=False),
+    sa.Column("created", sa.BigInteger, nullable=False),
+    sa.Column("expires", sa.BigInteger, nullable=False),
+)
+# Up to when guesses have used up the rate of a limit.
+guess = sa.Table(
+    "archive_guess",
+    SCHEMA,
+    sa.Column("key", sa.Text, primary_key=True),
+    sa.Column("until", sa.BigInteger, nullable=False),
 )
 setting = sa.Table(
     "archive_setting",

@@ -10,14 +10,24 @@ from starlette.responses import Response
 
 from ibi.archive.deposits.deposits import Deposits
 from ibi.archive.rules.deposit_request import DepositRequest
+from ibi.archive.rules.drafts.draft import is_draft
 from ibi.archive.web.api import messages, uploads
 from ibi.archive.web.api import responses as answers
 from ibi.archive.web.urls import ArchiveUrls
+from ibi.errors import UnknownError
 from ibi.foundation.web.json_response import json_answer
 from ibi.foundation.web.operations import AuthorizedRequest
 
 _SHOWN: Final = 100
 """Files in the answer to a completed deposit."""
+
+
+def _id_of(request: AuthorizedRequest) -> str:
+    """Return the id of a deposit; those of drafts are for their owners (`web.api.drafts`)."""
+    id_: str = request.path_params["id"]
+    if is_draft(id_):
+        raise UnknownError("deposit", id_)
+    return id_
 
 
 class DepositsApi:
@@ -39,19 +49,19 @@ class DepositsApi:
 
     async def show(self, request: AuthorizedRequest) -> Response:
         """Show a deposit with its received files."""
-        id_ = request.path_params["id"]
+        id_ = _id_of(request)
         deposit = await asyncio.to_thread(self._deposits.get, id_)
         staged = [] if deposit.completed else await asyncio.to_thread(self._deposits.staged, id_)
         return json_answer(answers.deposit_answer(deposit, staged, self._deposits.stored(id_)))
 
     async def abandon(self, request: AuthorizedRequest) -> Response:
         """Cancel a deposit."""
-        await asyncio.to_thread(self._deposits.abandon, request.path_params["id"])
+        await asyncio.to_thread(self._deposits.abandon, _id_of(request))
         return Response(status_code=HTTPStatus.NO_CONTENT)
 
     async def receive(self, request: AuthorizedRequest) -> Response:
         """Receive a file, or the rest of one."""
-        id_, path = request.path_params["id"], uploads.path_after(request, b"/files/")
+        id_, path = _id_of(request), uploads.path_after(request, b"/files/")
         offset = uploads.offset_of(request)
         reception = await asyncio.to_thread(self._deposits.receive, id_, path, offset)
         file = await uploads.receive(request, reception, offset, self._largest)
@@ -62,22 +72,18 @@ class DepositsApi:
 
     async def show_file(self, request: AuthorizedRequest) -> Response:
         """Show how many bytes of a file were received, to continue from there."""
-        return await self._state_of(
-            request.path_params["id"], uploads.path_after(request, b"/files/")
-        )
+        return await self._state_of(_id_of(request), uploads.path_after(request, b"/files/"))
 
     async def _state_of(self, id_: str, path: str) -> Response:
         staged = await asyncio.to_thread(self._deposits.staged_file, id_, path)
-        whole = staged.file is not None
-        answer = messages.StagedAnswer(
-            staged.path, staged.size, whole, staged.file.sha256 if staged.file else ""
-        )
-        headers = {"Upload-Offset": str(staged.size), "Upload-Complete": "?1" if whole else "?0"}
+        answer = answers.staged_answer(staged)
+        complete = "?1" if answer.whole else "?0"
+        headers = {"Upload-Offset": str(staged.size), "Upload-Complete": complete}
         return json_answer(answer, headers=headers)
 
     async def remove(self, request: AuthorizedRequest) -> Response:
         """Remove a received file."""
-        id_, path = request.path_params["id"], uploads.path_after(request, b"/files/")
+        id_, path = _id_of(request), uploads.path_after(request, b"/files/")
         await asyncio.to_thread(self._deposits.remove, id_, path)
         return Response(status_code=HTTPStatus.NO_CONTENT)
 
@@ -85,14 +91,14 @@ class DepositsApi:
         """Unpack a zip or tar file."""
         wanted = await request.read(messages.UnpackRequest)
         files = await asyncio.to_thread(
-            self._deposits.unpack, request.path_params["id"], wanted.path, wanted.folder
+            self._deposits.unpack, _id_of(request), wanted.path, wanted.folder
         )
         return json_answer(messages.UnpackAnswer(files))
 
     async def complete(self, request: AuthorizedRequest) -> Response:
         """Complete a deposit: make or change its item."""
         wanted = await request.read(messages.CompletionRequest)
-        id_, who = request.path_params["id"], request.caller
+        id_, who = _id_of(request), request.caller
         return json_answer(await asyncio.to_thread(self._complete, id_, who, wanted.target))
 
     def _complete(self, id_: str, who: str, target: str) -> messages.ItemAnswer:

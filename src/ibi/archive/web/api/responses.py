@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ibi.archive.archive import ItemWithMetadata
-from ibi.archive.ports.catalogue import Deposit, Reservation
+from ibi.archive.ports.catalogue import Reservation
+from ibi.archive.ports.deposits import Deposit
 from ibi.archive.ports.file_store import Staged
 from ibi.archive.ports.maintenance import HolderRecord
 from ibi.archive.rules.announcement import Link
@@ -106,14 +107,15 @@ def holder_answer(holder: HolderRecord, item: Item) -> HolderAnswer:
     return HolderAnswer(holder.address, str(state), holder.name, seen)
 
 
+def staged_answer(staged: Staged) -> StagedAnswer:
+    """Return a file of an open deposit as a message."""
+    file = staged.file
+    return StagedAnswer(staged.path, staged.size, file is not None, file.sha256 if file else "")
+
+
 def deposit_answer(deposit: Deposit, staged: list[Staged], stored: int = 0) -> DepositAnswer:
     """Return a deposit as a message."""
-    files = [
-        StagedAnswer(each.path, each.size, each.file is not None, each.file.sha256)
-        if each.file
-        else StagedAnswer(each.path, each.size, whole=False)
-        for each in staged
-    ]
+    files = [staged_answer(each) for each in staged]
     return DepositAnswer(deposit.id, moment(deposit.opened), deposit.completed, files, stored)
 
 

@@ -88,7 +88,12 @@ def checksum_of(request: Request, *, whole: bool) -> tuple[str, str] | None:
 
 def media_type_of(request: Request) -> str:
     """Return the type that the client declares, empty if it declares none worth keeping."""
-    text = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    return declared_type(request.headers.get("content-type", ""))
+
+
+def declared_type(header: str) -> str:
+    """Return the media type in a header; empty if it is none worth keeping."""
+    text = header.partition(";")[0].strip().lower()
     return text if _MEDIA_TYPE.fullmatch(text) and text not in _UNKNOWN else ""
 
 
@@ -107,23 +112,23 @@ async def receive(
     announced = request.headers.get("content-length", "0")
     if announced.isdigit() and offset + int(announced) > largest:
         raise TooLargeError(_too_large(largest))
-    sink = await _to_the_end(reception.__enter__)
+    sink = await to_the_end(reception.__enter__)
     try:
         size = offset
         async for piece in _pieces(request):
             size += len(piece)
             if size > largest:
                 raise TooLargeError(_too_large(largest))
-            await _to_the_end(sink.write, piece)
+            await to_the_end(sink.write, piece)
         if last:
-            return await _to_the_end(sink.finish, media_type, checksum)
-        await _to_the_end(sink.suspend)
+            return await to_the_end(sink.finish, media_type, checksum)
+        await to_the_end(sink.suspend)
         return None
     finally:
-        await _to_the_end(reception.__exit__, None, None, None)
+        await to_the_end(reception.__exit__, None, None, None)
 
 
-async def _to_the_end(work: Callable[..., T], *values: object) -> T:
+async def to_the_end(work: Callable[..., T], *values: object) -> T:
     """Do some work in a thread, and wait for its end even if cancelled.
 
     Otherwise a file would be closed while a thread still writes to it.

@@ -98,7 +98,7 @@ class CollectionPages:
             collection=self.tiles([look], wanted)[0],
             results=results,
             entries=self._entries.of(results.items, wanted),
-            people=record.creators if record else (),
+            people=record.named_creators if record else (),
             parents=self.tiles(self._collections.found_among(look.item.collections), wanted),
         )
 

@@ -88,7 +88,7 @@ class FeedEndpoint:
             address=entry.address,
             published=entry.published,
             updated=entry.updated,
-            authors=tuple(map(str, record.creators)),
+            authors=tuple(map(str, record.named_creators)),
             summary=_summary(record.descriptions),
             categories=record.types,
             licence=licence.address_of(record.licence),

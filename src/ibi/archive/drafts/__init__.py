@@ -1,0 +1,1 @@
+"""Drafts: deposits in the making, saved at once, reviewed if the archive wants that, published."""

@@ -1,0 +1,1 @@
+"""The pages on which people deposit: drafts, their files and description, and their review."""

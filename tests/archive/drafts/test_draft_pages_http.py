@@ -1,0 +1,212 @@
+"""The pages of drafts, without script: forms as browsers send them."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator, Mapping
+
+import pytest
+
+from tests.support.clients.browser import Browser, hidden, main_part
+from tests.support.clients.http import Answer
+from tests.support.servers.archive import ArchiveServer
+from tests.support.servers.postgres import DATABASES, database_options
+
+WHOLE = {
+    "title": "Soil moisture",
+    "creator": "Vilela, Renata Campos",
+    "year": "2026",
+    "type": "Dataset",
+    "licence": "CC-BY-4.0",
+}
+CONTENT = bytes(range(256)) * 10_000
+
+
+@pytest.fixture(scope="module", params=DATABASES)
+def archive(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[ArchiveServer]:
+    options = database_options(request, "--catalogue")
+    made = ArchiveServer(tmp_path_factory.mktemp(request.param), *options)
+    made.set(largest_file=5_000_000)
+    with made as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def ana(archive: ArchiveServer) -> Browser:
+    return archive.signed_in("depositor", name="ana")
+
+
+def new_draft(person: Browser) -> str:
+    """Open a draft as the page does; return its path."""
+    page = person.get("/deposit")
+    opened = person.submit(page, "/deposit", {})
+    assert opened.status == 303, opened.body
+    return opened.headers["location"]
+
+
+def save(person: Browser, place: str, fields: Mapping[str, str], act: str = "save") -> Answer:
+    page = person.get(place)
+    assert page.status == 200, page.body
+    return person.submit(page, place, {**fields, "act": act})
+
+
+def multipart(*parts: tuple[str, str | None, bytes]) -> tuple[bytes, str]:
+    body = b""
+    for name, filename, content in parts:
+        body += b'--xyz\r\nContent-Disposition: form-data; name="' + name.encode() + b'"'
+        if filename is not None:
+            body += b'; filename="' + filename.encode() + b'"\r\nContent-Type: text/csv'
+        body += b"\r\n\r\n" + content + b"\r\n"
+    return body + b"--xyz--\r\n", "multipart/form-data; boundary=xyz"
+
+
+def upload(person: Browser, place: str, *files: tuple[str, bytes], **fields: str) -> Answer:
+    page = person.get(place)
+    found = re.search(r'formaction="([^"]*)"', page.body.decode())
+    assert found is not None
+    texts = {"version": hidden(page)["version"], **fields}
+    body, kind = multipart(
+        *((name, None, text.encode()) for name, text in texts.items()),
+        *(("files", path, content) for path, content in files),
+    )
+    target = html.unescape(found[1]).partition(person.address)[2] or html.unescape(found[1])
+    named = {"Content-Type": kind, "Origin": person.address}
+    return person.send("POST", target, body, named)
+
+
+def test_a_draft_is_made_filled_and_published_without_script(
+    archive: ArchiveServer, ana: Browser
+) -> None:
+    place = new_draft(ana)
+    assert "Before you publish" in main_part(ana.get(place))
+    kept = save(ana, place, {"title": "Umidade", "year": "20226"})
+    assert (kept.status, kept.headers["location"]) == (303, place)
+    page = main_part(ana.get(place))
+    assert 'value="20226"' in page
+    assert "A year has four digits." in page
+    sent = upload(ana, place, ("Relatório.csv", CONTENT), ("b.txt", b""), title="Soil")
+    assert sent.status == 303, sent.body
+    page = main_part(ana.get(place))
+    assert 'value="Soil"' in page
+    assert "Relatório.csv" in page
+    refused = ana.get(f"{place}/publish")
+    assert refused.headers["location"] == f"{place}?check=1#checks"
+    page = main_part(ana.get(f"{place}?check=1"))
+    assert page.count('class="fault"') >= 3
+    assert save(ana, place, WHOLE, "publish").headers["location"] == f"{place}/publish"
+    summary = ana.get(f"{place}/publish")
+    assert "becomes permanent" in main_part(summary)
+    preview = ana.get(f"{place}/preview")
+    assert "This is a preview." in main_part(preview)
+    assert "Soil moisture" in main_part(preview)
+    published = ana.submit(summary, f"{place}/publish", {})
+    again = ana.submit(summary, f"{place}/publish", {})
+    assert published.headers["location"] == again.headers["location"] == place
+    page = main_part(ana.get(place))
+    assert "It is published." in page
+    label = re.search(r'data-copy="[^"]*/([^"/]+/[^"/]+)"', page)
+    assert label is not None
+    assert archive.item(label[1])["state"] == "Original"
+    files = archive.api("GET", f"items/{label[1]}/files").json()["files"]
+    assert [each["path"] for each in files] == ["Relatório.csv", "b.txt"]
+
+
+def test_a_form_from_an_older_window_shows_both(ana: Browser) -> None:
+    place = new_draft(ana)
+    first, second = ana.get(place), ana.get(place)
+    ana.submit(first, place, {"title": "From one", "abstract": "A"})
+    answer = ana.submit(second, place, {"title": "From two", "abstract": "A"})
+    assert answer.status == 409
+    page = main_part(answer)
+    assert 'value="From two"' in page
+    assert page.count("Saved in the other window:") == 1
+    assert "From one" in page
+    answer = ana.submit(answer, place, {"title": "From two", "abstract": "A"})
+    assert answer.status == 303
+    assert 'value="From two"' in main_part(ana.get(place))
+
+
+def test_one_form_makes_one_draft(ana: Browser) -> None:
+    page = ana.get("/deposit")
+    found = {ana.submit(page, "/deposit", {}).headers["location"] for _ in range(3)}
+    assert len(found) == 1
+
+
+def test_a_file_that_is_refused_does_not_keep_others_from_coming(ana: Browser) -> None:
+    place = new_draft(ana)
+    answer = upload(
+        ana,
+        place,
+        ("a.txt", b"1"),
+        ("../b.txt", b"2"),
+        ("large", b"x" * 5_000_001),
+        ("c.txt", b"3"),
+        title="Kept",
+    )
+    assert answer.status == 400
+    page = main_part(answer)
+    assert "../b.txt" in page
+    assert 'value="Kept"' in page
+    table = page.partition("file-table")[2].partition("</table>")[0]
+    assert "a.txt" in table
+    assert "c.txt" in table
+    assert "large" not in table
+    removed = save(ana, place, {"remove-file": "a.txt", "title": "Kept"}, "")
+    assert removed.headers["location"] == f"{place}#files"
+    assert "a.txt" not in main_part(ana.get(place))
+
+
+def test_rows_are_added_and_stay(ana: Browser) -> None:
+    place = new_draft(ana)
+    answer = save(ana, place, {"creator": "A, B"}, "more-creator")
+    assert answer.headers["location"] == f"{place}#more-creator"
+    page = main_part(ana.get(place))
+    assert page.count('name="creator"') == 2
+    assert 'value="A, B"' in page
+
+
+def test_a_draft_is_discarded_after_a_yes(ana: Browser) -> None:
+    place = new_draft(ana)
+    asked = save(ana, place, {"title": "Away"}, "discard")
+    assert asked.headers["location"] == f"{place}/discard"
+    page = ana.get(f"{place}/discard")
+    assert "Away" in main_part(page)
+    assert ana.submit(page, f"{place}/discard", {}).headers["location"] == "/deposit"
+    assert "Away" not in main_part(ana.get("/deposit"))
+    assert "This draft was discarded." in main_part(ana.get(place))
+
+
+def test_to_others_there_is_no_draft(archive: ArchiveServer, ana: Browser) -> None:
+    place = new_draft(ana)
+    save(ana, place, {"title": "Secret title"})
+    eve = archive.signed_in("administrator", name="eve")
+    for path in ("", "/files", "/preview", "/publish", "/discard"):
+        answer = eve.get(f"{place}{path}")
+        assert answer.status == 404, path
+        assert b"Secret" not in answer.body
+    for path in ("", "/files", "/publish", "/discard", "/withdraw", "/remove"):
+        assert eve.post(f"{place}{path}", {"title": "x", "version": "1"}).status == 404, path
+    assert b"Secret" not in eve.get("/deposit").body
+    assert "Secret title" in main_part(ana.get(place))
+
+
+def test_what_was_typed_survives_the_end_of_a_session(archive: ArchiveServer, ana: Browser) -> None:
+    place = new_draft(ana)
+    page = ana.get(place)
+    gone = Browser(archive.address)
+    answer = gone.submit(page, place, {"title": "Typed for an hour"})
+    assert "Typed for an hour" in html.unescape(answer.body.decode())
+    assert "Your session has ended." in main_part(answer)
+
+
+@pytest.mark.parametrize("language", ["en", "pt-BR"])
+def test_pages_of_drafts_speak_one_language(ana: Browser, language: str) -> None:
+    place = new_draft(ana)
+    save(ana, place, WHOLE)
+    for path in ("/deposit", place, f"{place}/publish", f"{place}/discard", f"{place}/preview"):
+        page = ana.get(f"{path}?lang={language}")
+        assert page.status == 200, page.body
+        assert f'lang="{language}"' in page.body.decode()[:200]
