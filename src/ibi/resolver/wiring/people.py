@@ -8,6 +8,7 @@ from typing import Final
 import structlog
 
 from ibi.foundation.accounts.first_administrator import first_administrator
+from ibi.foundation.accounts.openid_settings import openid_of
 from ibi.foundation.accounts.people import AccountPages, People, account_pages, people_of
 from ibi.foundation.system.smtp import SmtpMailer
 from ibi.foundation.web.tokens import Tokens
@@ -61,4 +62,5 @@ def build_account_pages(
         note=log_act,
         token_list=tokens,
         mailer=SmtpMailer(settings.smtp, settings.mail_from) if settings.smtp else None,
+        openid=openid_of(settings),
     )
