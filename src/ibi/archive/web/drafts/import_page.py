@@ -82,8 +82,8 @@ class ImportPage:
             saved = await asyncio.to_thread(self._save, draft, reading.record)
         except IbiError as fault:
             text = content[:LARGEST_FILE].decode("utf-8", "replace")
-            view = ImportView(draft=draft, text=text, label=label, fault_text=fault.message())
-            return self._page(request, view, HTTPStatus.BAD_REQUEST)
+            asked = ImportView(draft=draft, text=text, label=label, fault_text=fault.message())
+            return self._page(request, asked, HTTPStatus.BAD_REQUEST)
         view = await asyncio.to_thread(self._reader.view, saved, doubts=reading.doubts)
         return self._own.draft_page(request, view)
 
