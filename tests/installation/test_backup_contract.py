@@ -17,12 +17,17 @@ from typing import Any, TypeAlias
 
 import pytest
 
+from ibi.archive.drafts.description import RecordForm
+from ibi.archive.drafts.drafts import Drafts
+from ibi.archive.drafts.files import DraftFiles
 from ibi.archive.ports.restoration import RESTORED, UNRECONCILED, Restoration, moment_of
 from ibi.archive.recovery.rebuild import rebuild
 from ibi.archive.resolver_links.digest_log import DigestLog
 from ibi.archive.rules.amendment import Amendment
+from ibi.archive.rules.drafts.draft import read
 from ibi.archive.settings import ArchiveSettings, read_archive
 from ibi.archive.storage.catalogue.catalogue import sql_catalogue
+from ibi.archive.storage.files.staging import Staging
 from ibi.archive.storage.migrations import ARCHIVE_MIGRATIONS
 from ibi.archive.wiring.stores import bulk_files_of, store_of
 from ibi.errors import (
@@ -136,6 +141,48 @@ def restored_archive(
 ) -> tuple[Restored, ArchiveSettings]:
     done = restore(backup, folder, RestoreRequest(catalogue=catalogue, ledger=ledger))
     return done, read_archive(folder)
+
+
+def test_open_drafts_come_back_with_their_files(site: Site, tmp_path: Path) -> None:
+    small = site.small
+    form = RecordForm("An archive")
+    drafts = Drafts(small.archive, small.deposits, form)
+    files = DraftFiles(small.archive, small.deposits, drafts)
+    kept, published = (
+        drafts.open("@ana", fields=(("title", "T"), ("year", "2026"), ("type", "Dataset")))
+        for _ in range(2)
+    )
+    for draft in (kept, published):
+        for path in ("a/é.txt", "b"):
+            with files.receive(draft.id, "@ana", path, 0) as sink:
+                sink.write(draft.id.encode())
+                sink.finish()
+    with files.receive(kept.id, "@ana", "half", 0) as sink:
+        sink.write(b"1")
+        sink.suspend()
+    drafts.save(published.id, "@ana", 0, (*read(published.fields), ("creator-unknown", "yes")))
+    drafts.publish(published.id, "@ana")
+    backed_up = site.back_up(tmp_path / "backups").folder
+    assert list(faults_of(backed_up)) == []
+    _, settings = restored_archive(backed_up, tmp_path / "restored")
+    catalogue = sql_catalogue(opened(settings.place(settings.catalogue)), quick=True)
+    try:
+        found = catalogue.drafts.get(kept.id)
+        assert found == kept
+        staging = Staging(settings.folder / "incoming")
+        for path in ("a/é.txt", "b"):
+            staged = staging.staged_file(kept.id, path)
+            assert staged is not None
+            assert staged.file is not None
+        assert contents(staging.root / kept.id / "files").keys() == {"a/é.txt", "b"}
+        assert not (staging.root / published.id).exists()
+    finally:
+        catalogue.close()
+    # A second backup of the same, and a file that no draft has.
+    assert list(faults_of(site.back_up(tmp_path / "backups").folder)) == []
+    stray = backed_up / "archive" / "drafts" / kept.id / "files" / "stray"
+    stray.write_bytes(b"1")
+    assert [each.path for each in faults_of(backed_up)] == [stray.relative_to(backed_up).as_posix()]
 
 
 @pytest.mark.parametrize(

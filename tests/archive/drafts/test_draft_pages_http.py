@@ -187,7 +187,9 @@ def test_to_others_there_is_no_draft(archive: ArchiveServer, ana: Browser) -> No
         answer = eve.get(f"{place}{path}")
         assert answer.status == 404, path
         assert b"Secret" not in answer.body
-    for path in ("", "/files", "/publish", "/discard", "/withdraw", "/remove"):
+    sent = eve.post(f"{place}/files", X_CSRF_Token=eve.csrf)
+    assert sent.status == 404
+    for path in ("", "/publish", "/discard", "/withdraw", "/remove", "/import"):
         assert eve.post(f"{place}{path}", {"title": "x", "version": "1"}).status == 404, path
     assert b"Secret" not in eve.get("/deposit").body
     assert "Secret title" in main_part(ana.get(place))
@@ -198,7 +200,7 @@ def test_what_was_typed_survives_the_end_of_a_session(archive: ArchiveServer, an
     page = ana.get(place)
     gone = Browser(archive.address)
     answer = gone.submit(page, place, {"title": "Typed for an hour"})
-    assert "Typed for an hour" in html.unescape(answer.body.decode())
+    assert "Typed+for+an+hour" in html.unescape(answer.body.decode())
     assert "Your session has ended." in main_part(answer)
 
 
@@ -210,3 +212,116 @@ def test_pages_of_drafts_speak_one_language(ana: Browser, language: str) -> None
         page = ana.get(f"{path}?lang={language}")
         assert page.status == 200, page.body
         assert f'lang="{language}"' in page.body.decode()[:200]
+
+
+BIBTEX = b"""@misc{soil, title = {Soil moisture}, author = {Vilela, Renata and Holanda, Paulo},
+  year = {2026}, publisher = {INPE}}"""
+
+
+def test_a_form_is_filled_in_from_a_text_a_file_or_a_label(
+    archive: ArchiveServer, ana: Browser
+) -> None:
+    place = new_draft(ana)
+    save(ana, place, {"title": "Old", "readers": "192.0.2.0/24"})
+    page = ana.get(f"{place}/import")
+    filled = ana.submit(page, f"{place}/import", {"text": BIBTEX.decode(), "label": ""})
+    assert filled.status == 200, filled.body
+    shown = main_part(filled)
+    assert 'value="Soil moisture"' in shown
+    assert 'value="Holanda, Paulo"' in shown
+    assert "192.0.2.0/24" in shown
+    refused = ana.submit(page, f"{place}/import", {"text": "nothing known", "label": ""})
+    assert refused.status == 400
+    assert "nothing known" in main_part(refused)
+    label = archive.deposit(metadata={"titles": ["An earlier item"], "dates": ["2020"]})["rep"]
+    filled = ana.submit(page, f"{place}/import", {"text": "", "label": label})
+    assert 'value="An earlier item"' in main_part(filled)
+    body, kind = multipart(("file", "a.bib", BIBTEX))
+    named = {"Content-Type": kind, "Origin": ana.address, "X-CSRF-Token": ana.csrf}
+    filled = ana.send("POST", f"{place}/import-file", body, named)
+    assert 'value="Soil moisture"' in main_part(filled)
+
+
+def published(person: Browser, title: str = "Soil moisture") -> str:
+    """Publish an item as its pages do; return its label."""
+    place = new_draft(person)
+    upload(person, place, ("a.txt", b"1"), ("b.txt", b"2"), **{**WHOLE, "title": title})
+    summary = person.get(f"{place}/publish")
+    assert person.submit(summary, f"{place}/publish", {}).status == 303
+    found = re.search(r'data-copy="[^"]*/([^"/]+/[^"/]+)"', main_part(person.get(place)))
+    assert found is not None
+    return found[1]
+
+
+def act(person: Browser, name: str, label: str, **fields: str) -> Answer:
+    """Do an act on an item, after its page was read."""
+    path = f"/deposit/act/{name}/{label}"
+    page = person.get(path)
+    assert page.status == 200, page.body
+    return person.submit(page, path, fields)
+
+
+def test_each_act_on_an_item_has_a_page_of_its_own(archive: ArchiveServer, ana: Browser) -> None:
+    label = published(ana)
+    page = main_part(ana.get(f"/deposit/item/{label}"))
+    assert "New edition" in page
+    assert "Delete with a reason" not in page
+    place = act(ana, "edition", label).headers["location"]
+    assert 'value="Soil moisture"' in main_part(ana.get(place))
+    summary = ana.get(f"{place}/publish")
+    assert ana.submit(summary, f"{place}/publish", {}).status == 303
+    assert archive.item(label)["next_edition"]
+    place = act(ana, "files", label).headers["location"]
+    upload(ana, place, ("a.txt", b"new"), remove="b.txt")
+    summary = ana.get(f"{place}/publish")
+    assert ana.submit(summary, f"{place}/publish", {}).status == 303
+    files = archive.api("GET", f"items/{label}/files").json()["files"]
+    assert [(each["path"], each["size"]) for each in files] == [("a.txt", 3)]
+    assert act(ana, "readers", label, readers="192.0.2.0/24").status == 303
+    assert archive.item(label)["readers"] == ["192.0.2.0/24"]
+    assert act(ana, "readers", label, readers="no network").status == 409
+    path = f"/deposit/describe/{label}"
+    form = ana.get(path)
+    changed = ana.submit(form, path, {**WHOLE, "title": "Better title"})
+    assert changed.status == 303, changed.body
+    assert archive.item(label)["record"]["titles"] == [{"value": "Better title"}]
+    answer = ana.submit(form, path, {**WHOLE, "title": "Late"})
+    assert answer.status == 409
+    assert "Better title" in main_part(answer)
+    answer = ana.submit(ana.get(path), path, {**WHOLE, "year": "x"})
+    assert answer.status == 400
+    assert "A year has four digits." in main_part(answer)
+
+
+def test_acts_on_items_are_for_their_depositors_and_curators(
+    archive: ArchiveServer, ana: Browser
+) -> None:
+    label = published(ana, "Mine")
+    eve = archive.signed_in("depositor", name="eve2")
+    for path in (
+        f"/deposit/item/{label}",
+        f"/deposit/describe/{label}",
+        f"/deposit/act/edition/{label}",
+        f"/deposit/act/files/{label}",
+        f"/deposit/act/delete/{label}",
+    ):
+        assert eve.get(path).status == 403, path
+    assert eve.post(f"/deposit/act/readers/{label}", {"readers": ""}).status == 403
+    assert ana.get(f"/deposit/act/delete/{label}").status == 403
+    curator = archive.signed_in("curator")
+    assert curator.get(f"/deposit/item/{label}").status == 200
+    boss = archive.signed_in("administrator", name="boss")
+    assert act(boss, "delete", label, reason="Wrong").status == 303
+    assert archive.item(label)["state"] == "Deleted"
+
+
+def test_my_items_are_searched_filtered_and_sorted(ana: Browser) -> None:
+    for title in ("Zebra 100%", "Anta", "Onça"):
+        published(ana, title)
+    page = main_part(ana.get("/deposit/items?order=title"))
+    assert page.index("Anta") < page.index("Zebra")
+    page = main_part(ana.get("/deposit/items?q=100%25"))
+    assert "Zebra" in page
+    assert "Anta" not in page
+    assert "Anta" not in main_part(ana.get("/deposit/items?state=Deleted"))
+    assert "There is nothing of this kind." in main_part(ana.get("/deposit/items?page=9"))

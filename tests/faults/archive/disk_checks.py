@@ -92,9 +92,9 @@ def read_state(archive: KillableArchive) -> ActualState:
     if tree != places:
         raise Violation(f"in the tree or in the catalogue alone: {sorted(tree ^ places)}")
     _check_relations(documents)
-    reserved = {
-        label_of(forms) for (forms,) in rows(archive, "SELECT forms FROM archive_reservation")
-    }
+    # A draft has a label before it is acknowledged, which no other item gets.
+    ours = "SELECT forms FROM archive_reservation WHERE note NOT LIKE 'draft%'"
+    reserved = {label_of(forms) for (forms,) in rows(archive, ours)}
     [(changes,)] = rows(
         archive, "SELECT count(*) FROM archive_history WHERE label <> '' AND act <> 'found'"
     )

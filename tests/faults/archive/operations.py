@@ -50,6 +50,16 @@ class Deposit:
         self.sent: set[str] = set()
         """Paths of files whose receipt was acknowledged."""
 
+    @property
+    def place(self) -> str:
+        """The path of the deposit in the API."""
+        return f"deposits/{self.id}"
+
+    def known(self, archive: ArchiveServer) -> dict[str, Any]:
+        """Return what the archive says of the deposit."""
+        found: dict[str, Any] = expect(archive.api("GET", self.place), 200).json()
+        return found
+
     def prepare(self, archive: ArchiveServer) -> None:
         """Open the deposit, and send its files."""
         self.id = str(expect(archive.api("POST", "deposits", self.wanted), 201).json()["id"])
@@ -58,7 +68,7 @@ class Deposit:
 
     def send(self, archive: ArchiveServer, path: str, offset: int = 0) -> None:
         """Send a file, or the rest of one."""
-        place = f"deposits/{self.id}/files/{quote(path)}"
+        place = f"{self.place}/files/{quote(path)}"
         headers = {"Upload-Offset": str(offset)} if offset else {}
         method, data = "PATCH" if offset else "PUT", self.files[path][offset:]
         expect(archive.api(method, place, data, **headers), 201)
@@ -75,6 +85,59 @@ class Deposit:
         else:
             self.label = answer["rep"]
             state.deposit(self.label, answer["metadata"]["rep"], self.wanted, self.files)
+
+
+class PublishDraft(Deposit):
+    """A draft whose form is saved and whose files are sent, then published."""
+
+    is_saved = False
+    """Whether the saving of the form was acknowledged."""
+
+    @property
+    def place(self) -> str:
+        """The path of the draft in the API."""
+        return f"drafts/{self.id}"
+
+    @property
+    def fields(self) -> list[list[str]]:
+        """The fields of the form."""
+        [title] = self.wanted["metadata"]["titles"]
+        return [
+            ["title", title],
+            ["creator-unknown", "yes"],
+            ["year", "2026"],
+            ["type", "Dataset"],
+            ["language", self.wanted["language"]],
+            ["target", self.wanted["target"]],
+        ]
+
+    def prepare(self, archive: ArchiveServer) -> None:
+        """Open the draft, save its form, and send its files."""
+        opened = expect(archive.api("POST", "drafts", {"key": self.wanted["key"]}), 201).json()
+        self.id = str(opened["id"])
+        self.save(archive)
+        for path in self.files:
+            self.send(archive, path)
+
+    def save(self, archive: ArchiveServer) -> None:
+        """Save the form."""
+        saved = {"version": 0, "fields": self.fields}
+        expect(archive.api("PUT", self.place, saved), 200)
+        self.is_saved = True
+
+    def known(self, archive: ArchiveServer) -> dict[str, Any]:
+        """Return what the archive says of the draft; raise if it lost what it acknowledged."""
+        draft = expect(archive.api("GET", self.place), 200).json()
+        if self.is_saved and draft["fields"] != self.fields:
+            raise Violation(f"the archive said that it saved a form: it has {draft['fields']}")
+        if draft["state"] == "open" and not self.is_saved:
+            self.save(archive)
+        files = expect(archive.api("GET", f"{self.place}/files?limit=1000"), 200).json()["files"]
+        return {"completed": draft.get("item", ""), "files": files}
+
+    def finish(self, archive: ArchiveServer) -> Answer:
+        """Publish it."""
+        return archive.api("POST", f"drafts/{self.id}/publication", {"version": 1})
 
 
 class Describe:
@@ -166,6 +229,7 @@ class OperationGenerator:
     KINDS: Final = (
         *("deposit", "deposit", "revise", "revise", "revise", "describe"),
         *("edition", "translation", "delete", "delete with metadata", "reserve", "reserved"),
+        *("draft", "draft"),
     )
 
     def any(self, state: ExpectedState) -> Operation:
@@ -195,6 +259,8 @@ class OperationGenerator:
             return self._deposit(kind, edition_of=newest[-1])
         if kind == "translation" and free:
             return self._deposit(kind, translation_of=label, language=min(free))
+        if kind == "draft":
+            return self._draft()
         if kind == "reserved" and state.reserved:
             return self._deposit(kind, label=min(state.reserved))
         return self._deposit("deposit")
@@ -205,6 +271,11 @@ class OperationGenerator:
             files[self.rng.choice(SWAPPED)] = self._content()
         wanted = {"target": self.rng.choice([*files]), "language": self._language()}
         return Deposit(kind, {**self._description(), **wanted, **more}, files)
+
+    def _draft(self) -> PublishDraft:
+        plain = self._deposit("draft")
+        key = f"{self.rng.getrandbits(128):032x}"
+        return PublishDraft("draft", {**plain.wanted, "key": key}, plain.files)
 
     def _revise(self, label: str, state: ExpectedState) -> Deposit:
         before = state.items[label].files

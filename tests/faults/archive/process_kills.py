@@ -30,7 +30,7 @@ MOST_STEPS: Final = 400
 
 KINDS: Final = (
     *("deposit", "revise", "describe", "edition", "translation"),
-    *("delete", "delete with metadata", "reserve", "reserved"),
+    *("delete", "delete with metadata", "reserve", "reserved", "draft"),
 )
 
 

@@ -116,7 +116,7 @@ class Session:
         if not operation.id:
             self._is_one_of(found, operation)
             return
-        known = expect(self.archive.api("GET", f"deposits/{operation.id}"), 200).json()
+        known = operation.known(self.archive)
         if label := known.get("completed"):
             done = self.state.copy()
             labels = (
@@ -151,5 +151,5 @@ class Session:
         self.counts["taken up"] += 1
 
     def _offset(self, operation: Deposit, path: str) -> int:
-        place = f"deposits/{operation.id}/files/{quote(path)}"
+        place = f"{operation.place}/files/{quote(path)}"
         return int(expect(self.archive.api("GET", place), 200).headers["upload-offset"])

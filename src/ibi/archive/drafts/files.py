@@ -26,6 +26,7 @@ class DraftFiles:
         self._drafts = drafts
         self._store = archive.catalogue.drafts
         self._clock = archive.clock
+        self._staging = archive.store.staging
 
     def receive(
         self,
@@ -60,6 +61,10 @@ class DraftFiles:
     def staged_file(self, id: str, owner: str, path: str) -> Staged:  # noqa: A002
         """Return one file of a draft."""
         return self._deposits.staged_file(self._drafts.get(id, owner).id, path)
+
+    def open(self, draft: DepositDraft, path: str) -> int:
+        """Open a file of a draft for reading; return its descriptor."""
+        return self._staging.open_staged(draft.id, check_path(path))
 
     def remove(self, id: str, owner: str, path: str) -> None:  # noqa: A002
         """Remove a file of a draft."""

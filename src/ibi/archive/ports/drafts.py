@@ -67,6 +67,26 @@ class DraftPlace(NamedTuple):
     id: str
 
 
+@dataclass(frozen=True, slots=True)
+class PublishedDraft:
+    """A published draft, and the state of its item; empty if the item is not here any more."""
+
+    draft: DepositDraft
+    state: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublishedChoice:
+    """Which published drafts are wanted; an empty text does not restrict them."""
+
+    owner: str
+    words: str = ""
+    """A part of the title or of the label."""
+    state: str = ""
+    order: str = "newest"
+    """newest, oldest, or title."""
+
+
 class DraftStore(Protocol):
     """Stores drafts. A draft is published as soon as its deposit is completed."""
 
@@ -121,6 +141,10 @@ class DraftStore(Protocol):
 
     def published_by(self, owner: str, after: DraftPlace | None, limit: int) -> list[DepositDraft]:
         """Return the published drafts of an owner, those that changed last first."""
+        ...
+
+    def published(self, choice: PublishedChoice, skip: int, limit: int) -> list[PublishedDraft]:
+        """Return published drafts, without those of new files for an item."""
         ...
 
     def submitted(self, after: DraftPlace | None, limit: int) -> list[DepositDraft]:

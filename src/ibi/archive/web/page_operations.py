@@ -6,11 +6,13 @@ from typing import Final
 
 from ibi.archive.rules.scopes import ADMINISTER
 from ibi.archive.web.drafts.operations import DRAFT_PAGES
+from ibi.archive.web.manage.operations import ITEM_PAGES
 from ibi.foundation.accounts.operations import account_page_operations
 from ibi.foundation.web.page_operations import PageOperation
 
 PAGE_OPERATIONS: Final[tuple[PageOperation, ...]] = (
     *account_page_operations(ADMINISTER),
+    *ITEM_PAGES,
     *DRAFT_PAGES,
 )
 """All pages; if two paths match a request, the first one gets it."""

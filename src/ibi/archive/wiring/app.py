@@ -123,7 +123,7 @@ def archive_app(instance: Instance) -> tuple[Starlette, Announcer]:
     counter = UsageCounter(catalogue.statistics)
     usage = UsageRecorder(clients, clock, secret, counter.count)
     accounts = build_account_pages(instance, people, templates, clients, authorizer.tokens)
-    own = draft_pages(instance, drafts, templates)
+    own = draft_pages(instance, drafts, transfers, tasks, templates)
     accounts = replace(accounts, handlers=(*accounts.handlers, *own))
     app = archive_application(
         (*_apis(capabilities), accounts.api, _status(instance, metrics)),

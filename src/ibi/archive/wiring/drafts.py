@@ -8,15 +8,26 @@ from ibi.archive.deposits.deposits import Deposits
 from ibi.archive.drafts.description import RecordForm
 from ibi.archive.drafts.drafts import DraftLimits, Drafts
 from ibi.archive.drafts.files import DraftFiles
+from ibi.archive.drafts.notices import ReviewNotices
+from ibi.archive.ports.drafts import DepositDraft, DraftState
+from ibi.archive.tasks import Tasks
+from ibi.archive.transfers.transfers import Transfers
 from ibi.archive.web.api.drafts import DraftFilesApi, DraftsApi, ReviewApi
+from ibi.archive.web.drafts.import_page import ImportPage
 from ibi.archive.web.drafts.pages import DraftPages
 from ibi.archive.web.drafts.preview import DraftPreview
 from ibi.archive.web.drafts.reading import DraftReader
+from ibi.archive.web.drafts.review_pages import ReviewPages
 from ibi.archive.web.drafts.upload import UploadPage
+from ibi.archive.web.manage.access import ItemAccess
+from ibi.archive.web.manage.acts import ItemActs
+from ibi.archive.web.manage.describe_page import DescribePage
+from ibi.archive.web.manage.my_items import MyItemsPage
 from ibi.archive.web.pages import Pages
 from ibi.archive.web.urls import ArchiveUrls
 from ibi.archive.wiring.capabilities import Capability
 from ibi.archive.wiring.instance import Instance
+from ibi.foundation.system.smtp import SmtpMailer
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +37,8 @@ class DraftParts:
     drafts: Drafts
     files: DraftFiles
     form: RecordForm
+    notices: ReviewNotices | None
+    """None if no mail server is set."""
 
 
 def build_drafts(instance: Instance, deposits: Deposits) -> DraftParts:
@@ -37,8 +50,24 @@ def build_drafts(instance: Instance, deposits: Deposits) -> DraftParts:
         review=settings.review,
     )
     form = RecordForm(settings.published_by)
-    drafts = Drafts(instance.archive, deposits, form, limits)
-    return DraftParts(drafts, DraftFiles(instance.archive, deposits, drafts), form)
+    notices = _notices(instance)
+    on_move = notices.on_move if notices else _nothing
+    drafts = Drafts(instance.archive, deposits, form, limits, on_move)
+    return DraftParts(drafts, DraftFiles(instance.archive, deposits, drafts), form, notices)
+
+
+def _notices(instance: Instance) -> ReviewNotices | None:
+    settings = instance.settings
+    if not (settings.review and settings.smtp):
+        return None
+    mailer = SmtpMailer(settings.smtp, settings.mail_from)
+    accounts = instance.catalogue.accounts
+    return ReviewNotices(accounts, mailer, settings.name, settings.address)
+
+
+def _nothing(draft: DepositDraft, state: DraftState, comment: str) -> None:
+    """Tell nobody."""
+    del draft, state, comment
 
 
 def drafts_capability(instance: Instance, parts: DraftParts, urls: ArchiveUrls) -> Capability:
@@ -48,13 +77,25 @@ def drafts_capability(instance: Instance, parts: DraftParts, urls: ArchiveUrls) 
         DraftFilesApi(parts.drafts, parts.files, instance.settings.largest_file),
         ReviewApi(parts.drafts, parts.files, urls),
     )
-    return Capability(apis=apis, rounds=(parts.drafts.sweep,))
+    services = () if parts.notices is None else (parts.notices,)
+    return Capability(apis=apis, services=services, rounds=(parts.drafts.sweep,))
 
 
-def draft_pages(instance: Instance, parts: DraftParts, pages: Pages) -> tuple[object, ...]:
-    """Return the handlers of the pages of drafts."""
+def draft_pages(
+    instance: Instance, parts: DraftParts, transfers: Transfers, tasks: Tasks, pages: Pages
+) -> tuple[object, ...]:
+    """Return the handlers of the pages of drafts, and of acts on items."""
     archive, largest = instance.archive, instance.settings.largest_file
     reader = DraftReader(archive, parts.drafts, parts.files, parts.form, largest)
     preview = DraftPreview(archive, parts.drafts, parts.files)
     own = DraftPages(parts.drafts, parts.files, reader, preview, pages)
-    return (own, UploadPage(own, parts.files, largest))
+    access = ItemAccess(archive)
+    return (
+        MyItemsPage(archive.catalogue.drafts, pages),
+        ItemActs(archive, access, parts.drafts, transfers, tasks, pages),
+        DescribePage(archive, access, parts.form, pages),
+        own,
+        UploadPage(own, parts.files, largest),
+        ImportPage(archive, parts.drafts, reader, own, pages),
+        ReviewPages(parts.drafts, parts.files, reader, preview, pages),
+    )

@@ -23,11 +23,17 @@ from ibi.foundation.system.disk import disk_errors
 from ibi.foundation.system.private_files import close_writable
 from ibi.foundation.system.safe_open import rename_durably
 from ibi.installation.backup.archive_snapshot import (
+    CATALOGUE,
     RESERVED,
     ArchiveBackup,
     Progress,
     catalogued,
     replaced_in,
+)
+from ibi.installation.backup.draft_files import (
+    back_up_drafts,
+    draft_files_in,
+    drop_published,
 )
 from ibi.installation.backup.files import BackupTree
 from ibi.installation.backup.record import (
@@ -170,8 +176,10 @@ def _keep_settings(part: ProgramName, place: Path, tree: BackupTree) -> Iterator
 def _archive(place: Path, tree: BackupTree, progress: Progress) -> tuple[PartRecord, int]:
     settings = read_archive(place)
     catalogue = settings.place(settings.catalogue)
+    back_up_drafts(settings.folder / "incoming", tree)
     backup = ArchiveBackup(catalogue, bulk_files_of(settings), tree, progress)
     record = backup.make()
+    drop_published(tree, tree.root / CATALOGUE)
     # After the catalogue, so that every label in the catalogue is in the ledger.
     ledger = dump(settings.place(settings.ledger), "ledger", tree.root / "ledger")
     stores = {**record.stores, "ledger": ledger}
@@ -207,3 +215,4 @@ def _sums(part: str, tree: BackupTree, record: PartRecord) -> Iterator[tuple[str
         lacking = set(record.lacking)
         yield from ((key, digest) for key, digest, _ in catalogued(tree.root) if key not in lacking)
         yield from replaced_in(tree)
+        yield from draft_files_in(tree)

@@ -34,6 +34,7 @@ from ibi.installation.backup.archive_snapshot import (
 )
 from ibi.installation.backup.backup import MINTER, SETTINGS
 from ibi.installation.backup.contents import items_of
+from ibi.installation.backup.draft_files import restore_drafts
 from ibi.installation.backup.files import BackupTree
 from ibi.installation.backup.logo import logo_place, restore_logo
 from ibi.installation.backup.record import (
@@ -287,6 +288,7 @@ def _restore_archive(
     place = settings.place(settings.catalogue)
     _load(place, "catalogue", source.root / CATALOGUE, part.stores[CATALOGUE])
     _restore_files(source, BackupTree(settings.root), part, restored, progress)
+    restored.faults += restore_drafts(source, BackupTree(settings.folder))
     with _opened(place) as database:
         catalogue = sql_catalogue(database, quick=True)
         detail = msgspec.json.encode({"taken": record.taken}).decode()

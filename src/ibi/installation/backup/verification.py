@@ -28,6 +28,7 @@ from ibi.installation.backup.archive_snapshot import (
 )
 from ibi.installation.backup.backup import LOGO, SETTINGS, TOKEN
 from ibi.installation.backup.contents import disagreements
+from ibi.installation.backup.draft_files import DRAFTS, DraftFileKeys
 from ibi.installation.backup.files import BackupTree
 from ibi.installation.backup.logo import logo_in
 from ibi.installation.backup.record import (
@@ -46,6 +47,8 @@ from ibi.resolver.settings import read_resolver
 _GONE: Final = "it is not there"
 _UNLISTED: Final = f"it is not in {SUMS}"
 _FOREIGN: Final = "no backup has such a file"
+_BESIDES: Final = ("archive/col/", f"archive/{DRAFTS}/")
+"""Beginnings of names that the catalogue may not have."""
 _LACKING: Final = "it was damaged when it was backed up"
 
 
@@ -199,6 +202,7 @@ class _Listing:
         self._record = record
         self._tree = tree
         self._last = PurePosixPath()
+        self._drafts = DraftFileKeys(folder / "archive" / CATALOGUE)
         self.count = 0
         """How many different files are listed."""
 
@@ -242,17 +246,19 @@ class _Listing:
                     yield f"{part}/{key}", digest, file
 
     def _is_replaced(self, name: str) -> bool:
-        """Return whether a name is that of a replaced file of an item, after the last one."""
+        """Return whether a name is that of a replaced file, or of a draft, after the last one."""
         path = PurePosixPath(name)
-        if path <= self._last or not name.startswith("archive/col/"):
+        if path <= self._last or not name.startswith(_BESIDES):
             return False
         self._last = path
+        if name.startswith(_BESIDES[1]):
+            return self._drafts.has(name.removeprefix("archive/"))
         tree = BackupTree(self._folder / "archive")
         return is_replaced(tree, name.removeprefix("archive/"))
 
 
 def _kind(name: str) -> Literal["backup", "file"]:
-    is_of_items = name.startswith("archive/col/")
+    is_of_items = name.startswith(_BESIDES)
     # Nothing else depends on a logo: an archive without it shows the mark of IBI.
     return "file" if is_of_items or name.partition("/")[2] == LOGO else "backup"
 

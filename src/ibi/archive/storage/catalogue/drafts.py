@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from ibi.archive.ports.drafts import DepositDraft, DraftComment, DraftPlace, DraftState
+from ibi.archive.ports.drafts import (
+    DepositDraft,
+    DraftComment,
+    DraftPlace,
+    DraftState,
+    PublishedChoice,
+    PublishedDraft,
+)
 from ibi.foundation.sql.database import Execute
 from ibi.foundation.sql.rows import is_storable, storable
 from ibi.foundation.sql.store import SqlHandle
@@ -29,6 +36,20 @@ _COUNT: Final = (
     "WHERE d.owner = $1 AND d.state <> 'discarded' AND p.completed = ''"
 )
 _NEWEST: Final = "ORDER BY d.changed DESC, d.id DESC"
+_PUBLISHED: Final = (
+    "SELECT d.id, d.owner, d.forms, d.purpose, d.fields, d.title, d.state, d.version, d.opened, "
+    "d.changed, p.completed, coalesce(i.state, '') FROM archive_draft d "
+    "JOIN archive_deposit p ON p.id = d.id LEFT JOIN archive_item i ON i.label = p.completed "
+    "WHERE d.owner = $1 AND p.completed <> '' AND d.label IS NOT NULL "
+    "AND (lower(d.title) LIKE $2 ESCAPE '\\' OR lower(d.forms) LIKE $2 ESCAPE '\\') "
+    "AND (i.state = $3 OR $3 = '')"
+)
+_ESCAPES: Final = str.maketrans({each: f"\\{each}" for each in "\\%_"})
+_ORDERS: Final = {
+    "newest": "d.changed DESC, d.id DESC",
+    "oldest": "d.changed, d.id",
+    "title": "lower(d.title), d.id",
+}
 _LAST: Final = DraftPlace(2**63 - 1, "")
 
 
@@ -132,6 +153,19 @@ class SqlDrafts:
     def published_by(self, owner: str, after: DraftPlace | None, limit: int) -> list[DepositDraft]:
         """Return the published drafts of an owner, those that changed last first."""
         return self._page("d.owner = $3 AND p.completed <> ''", after, limit, owner)
+
+    def published(self, choice: PublishedChoice, skip: int, limit: int) -> list[PublishedDraft]:
+        """Return published drafts, without those of new files for an item."""
+        escaped = choice.words.lower().translate(_ESCAPES)
+        rows = self._read(
+            f"{_PUBLISHED} ORDER BY {_ORDERS[choice.order]} LIMIT $4 OFFSET $5",
+            choice.owner,
+            f"%{storable(escaped)}%",
+            choice.state,
+            limit,
+            skip,
+        )
+        return [PublishedDraft(_draft(row[:-1]), row[-1]) for row in rows]
 
     def submitted(self, after: DraftPlace | None, limit: int) -> list[DepositDraft]:
         """Return the drafts that wait for a curator, those that changed last first."""

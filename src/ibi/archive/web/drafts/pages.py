@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from dataclasses import replace
 from http import HTTPStatus
 from typing import Final
 
@@ -13,13 +12,13 @@ from starlette.responses import Response
 from ibi.archive.drafts.drafts import Drafts
 from ibi.archive.drafts.files import DraftFiles
 from ibi.archive.ports.drafts import DepositDraft, DraftState
-from ibi.archive.rules.drafts.draft import DraftPurpose, Fields
+from ibi.archive.rules.drafts.draft import Fields
 from ibi.archive.rules.scopes import CURATE
 from ibi.archive.web.api.draft_messages import cursor_of, place_of
 from ibi.archive.web.drafts.preview import DraftPreview
 from ibi.archive.web.drafts.reading import DraftReader
 from ibi.archive.web.drafts.script import DRAFT_POLICY
-from ibi.archive.web.drafts.views import LISTED_FILES, DraftListView, DraftView, FilesView
+from ibi.archive.web.drafts.views import LISTED_FILES, DraftListView, DraftView
 from ibi.archive.web.page_response import here, page_response, preference
 from ibi.archive.web.pages import Pages
 from ibi.errors import (
@@ -41,7 +40,7 @@ _RECENT: Final = 10
 _CHANGED: Final = Sentence(
     "This draft was changed since you saw this page. Look at it again before you publish it."
 )
-_MORE: Final = {
+MORE_FIELDS: Final = {
     "creator": ("creator", "orcid", "affiliation"),
     "contributor": (
         "contributor",
@@ -95,13 +94,8 @@ class DraftPages:
 
     async def open_draft(self, request: PageRequest) -> Response:
         """Open a draft, once for each form."""
-        fields = request.fields
-        purpose = DraftPurpose(
-            fields.get("edition-of"), fields.get("translation-of"), fields.get("item")
-        )
-        draft = await asyncio.to_thread(
-            self._drafts.open, request.visitor.actor, fields.get("key"), purpose
-        )
+        key = request.fields.get("key")
+        draft = await asyncio.to_thread(self._drafts.open, request.visitor.actor, key)
         return see_other(address_of(draft), request)
 
     async def show_draft(self, request: PageRequest) -> Response:
@@ -109,7 +103,7 @@ class DraftPages:
         draft = await self.own(request)
         is_checked = request.query_params.get("check") == "1"
         view = await asyncio.to_thread(self._reader.view, draft, complete=is_checked)
-        return self._draft_page(request, view)
+        return self.draft_page(request, view)
 
     async def save_draft(self, request: PageRequest) -> Response:
         """Save what was typed, then do what the button says."""
@@ -131,7 +125,7 @@ class DraftPages:
         """
         given = dict(pairs)
         act = given.get("act", "")
-        typed = (*pairs, *((name, "") for name in _MORE.get(act.removeprefix("more-"), ())))
+        typed = (*pairs, *((name, "") for name in MORE_FIELDS.get(act.removeprefix("more-"), ())))
         try:
             saved = await self._saved(draft, given.get("version", ""), typed)
             if path := given.get("remove-file"):
@@ -140,7 +134,7 @@ class DraftPages:
             return await self._refused(request, draft.id, typed, refused)
         if fault is not None:
             view = await asyncio.to_thread(self._reader.view, saved, fault_text=_message(fault))
-            return self._draft_page(request, view, HTTPStatus.BAD_REQUEST)
+            return self.draft_page(request, view, HTTPStatus.BAD_REQUEST)
         return see_other(_next(saved, act, given), request)
 
     async def _saved(self, draft: DepositDraft, version: str, typed: Fields) -> DepositDraft:
@@ -158,7 +152,7 @@ class DraftPages:
         )
         is_conflict = isinstance(refused, StateError)
         status = HTTPStatus.CONFLICT if is_conflict else HTTPStatus.BAD_REQUEST
-        return self._draft_page(request, view, status)
+        return self.draft_page(request, view, status)
 
     async def list_files(self, request: PageRequest) -> Response:
         """Answer with a page of all files of a draft."""
@@ -166,7 +160,7 @@ class DraftPages:
         after = request.query_params.get("after", "")
         files = await asyncio.to_thread(self._reader.files, draft, after, LISTED_FILES)
         view = await asyncio.to_thread(self._reader.view, draft)
-        return self._page(request, "draft_files.html", _with_files(view, files))
+        return self._page(request, "draft_files.html", self._reader.with_files(view, files))
 
     async def remove_file(self, request: PageRequest) -> Response:
         """Remove a file, and answer with the list of the others."""
@@ -245,9 +239,10 @@ class DraftPages:
         id_ = request.path_params["draft"]
         return await asyncio.to_thread(self._drafts.get, id_, request.visitor.actor)
 
-    def _draft_page(
+    def draft_page(
         self, request: PageRequest, view: DraftView, status: int = HTTPStatus.OK
     ) -> Response:
+        """Return the page of a draft, which may run its script."""
         page = self._pages.page("draft.html", view, preference(request), here(request))
         return response.page_response(page, status, DRAFT_POLICY)
 
@@ -285,7 +280,3 @@ def _next(draft: DepositDraft, act: str, given: dict[str, str]) -> str:
 
 def _message(fault: IbiError) -> str:
     return fault.message()
-
-
-def _with_files(view: DraftView, files: FilesView) -> DraftView:
-    return replace(view, files=files)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from ibi.archive.archive import Archive
 from ibi.archive.drafts.description import RecordForm
@@ -47,6 +48,7 @@ class DraftReader:
         typed: Fields | None = None,
         complete: bool = False,
         fault_text: str = "",
+        doubts: Sequence[str] = (),
     ) -> DraftView:
         """Return the page of a draft.
 
@@ -73,6 +75,7 @@ class DraftReader:
             most=self._largest,
             review=self._drafts.limits.review,
             fault_text=fault_text,
+            doubts=doubts,
             script=DRAFT_SCRIPT,
             checksum=DRAFT_CHECKSUM,
         )
@@ -92,6 +95,11 @@ class DraftReader:
         held = self._archive.get(label)
         found = self._archive.catalogue.items.files(held.id, "", _MOST_PATHS)
         return [each.path for each in found]
+
+    @staticmethod
+    def with_files(view: DraftView, files: FilesView) -> DraftView:
+        """Return a page of a draft with other files."""
+        return replace(view, files=files)
 
     def files(self, draft: DepositDraft, after: str, most: int) -> FilesView:
         """Return one page of the files of a draft."""

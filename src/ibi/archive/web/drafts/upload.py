@@ -7,7 +7,7 @@ were chosen. A file that is refused does not keep the others from coming.
 from __future__ import annotations
 
 import asyncio
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from typing import Final
 
 from starlette.requests import ClientDisconnect
@@ -95,7 +95,7 @@ class _Reception:
                 msg = Sentence("A form has at most %(most)s files.", most=MOST_FILES)
                 raise TooLargeError(msg)  # a fault as any other of a file
             context = self._files.receive(self._draft.id, self._draft.owner, filename, 0)
-            self._file = _File(context, media_type, self._largest)
+            self._file = _File(filename, context, media_type, self._largest)
             await self._file.open()
         except (ArchiveError, RequestError) as fault:
             await self._give_up(fault)
@@ -123,7 +123,16 @@ class _Reception:
     async def _give_up(self, fault: IbiError) -> None:
         """Go on without a file; its other bytes are read and dropped."""
         self.fault = self.fault or fault
+        path = self._file.path if self._file is not None else ""
         await self.close()
+        if path:
+            with suppress(ArchiveError):  # an earlier file of this name stays
+                await asyncio.to_thread(self._drop_part, path)
+
+    def _drop_part(self, path: str) -> None:
+        draft = self._draft
+        if self._files.staged_file(draft.id, draft.owner, path).file is None:
+            self._files.remove(draft.id, draft.owner, path)
 
     async def close(self) -> None:
         """Break off the file that did not end."""
@@ -136,8 +145,9 @@ class _File:
     """A file that is written piece by piece."""
 
     def __init__(
-        self, context: AbstractContextManager[Sink], media_type: str, largest: int
+        self, path: str, context: AbstractContextManager[Sink], media_type: str, largest: int
     ) -> None:
+        self.path = path
         self._context = context
         self._media_type = declared_type(media_type)
         self._largest = largest

@@ -133,6 +133,8 @@ class DraftView:
     review: bool = False
     fault_text: str = ""
     """What could not be done, as a sentence."""
+    doubts: Sequence[str] = ()
+    """What was not understood of a file from which the form was filled in."""
     script: str = ""
     checksum: str = ""
 
@@ -173,4 +175,13 @@ class ImportView:
     text: str = ""
     label: str = ""
     fault_text: str = ""
-    fault_field: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewView:
+    """A draft as a curator sees it."""
+
+    view: DraftView
+    comment: str = ""
+    """The comment that was typed, if the draft could not be returned with it."""
+    fault_text: str = ""

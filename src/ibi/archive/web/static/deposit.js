@@ -34,7 +34,7 @@
     notice.hidden = !text;
   };
   const pageNow = async () => {
-    const answer = await fetch(location.pathname, {credentials: "same-origin"});
+    const answer = await fetch(location.pathname + location.search, {credentials: "same-origin"});
     return new DOMParser().parseFromString(await answer.text(), "text/html");
   };
   const renew = () => {

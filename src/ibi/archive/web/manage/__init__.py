@@ -1,0 +1,1 @@
+"""Pages on which people act on items that are published: their own, or as curators all."""
