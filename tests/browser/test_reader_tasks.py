@@ -65,7 +65,7 @@ def test_cite_an_item(library: Published, visit: Visit) -> None:
     shown = visit.page.locator("p.cite:visible")
     expect(shown).to_have_count(1)
     expect(shown).to_contain_text("RIVERA, A.")
-    visit.page.get_by_text("APA", exact=True).click()
+    visit.page.locator("label", has_text="APA").click()
     expect(shown).to_have_count(1)
     expect(shown).to_contain_text("Rivera, A. (2023)")
     expect(shown).to_contain_text(library.cited("report"))
