@@ -18,6 +18,7 @@ from ibi.archive.web.api.operations import OPERATIONS
 from ibi.archive.web.item_pages import ItemPages
 from ibi.archive.web.metrics import ArchiveMetrics, share_metrics
 from ibi.archive.web.usage_recorder import UsageRecorder
+from ibi.foundation.figures.recorder import FiguresRecorder
 from ibi.foundation.web.authorization import Authorizer
 from ibi.foundation.web.base_app import application
 from ibi.foundation.web.operations import routes_of
@@ -44,6 +45,7 @@ class Running:
 
     counting: AccessCounter
     usage: UsageRecorder
+    figures: FiguresRecorder
     services: Sequence[BackgroundService]
     housekeeping: Housekeeping
 
@@ -52,6 +54,7 @@ class Running:
         """Start everything in order; the housekeeping ends first, the counting last."""
         self.counting.open()
         self.usage.open()
+        self.figures.open()
         for each in self.services:
             each.start()
         self.housekeeping.start()
@@ -63,6 +66,7 @@ class Running:
                 await asyncio.to_thread(each.stop)
             await self.usage.close()
             await self.counting.close()
+            await self.figures.close()
 
 
 def archive_application(  # noqa: PLR0913, PLR0917  # its parts

@@ -32,6 +32,8 @@ from ibi.model.clock import SECOND, Clock
 Sink: TypeAlias = Callable[[list[Visit]], Awaitable[None]]
 """Counts visits, or sends them to the process that does; raises if it cannot."""
 
+USAGE: Final = b"u"
+"""The topic of messages between processes with visits."""
 PERIOD: Final = 5.0
 """Seconds between two batches."""
 MAX_WAITING: Final = 40_000

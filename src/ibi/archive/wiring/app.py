@@ -29,9 +29,10 @@ from ibi.archive.web.api.search import SearchQueue
 from ibi.archive.web.app import Running, archive_application
 from ibi.archive.web.citations import Citations
 from ibi.archive.web.discovery.routes import DiscoveryRoutes
+from ibi.archive.web.figures import ArchiveReadings
 from ibi.archive.web.item_pages import ItemPages
 from ibi.archive.web.landing import LandingPages
-from ibi.archive.web.metrics import ArchiveMetrics, archive_status
+from ibi.archive.web.metrics import BOUNDS, ArchiveMetrics, archive_status
 from ibi.archive.web.pages import Pages
 from ibi.archive.web.protocol import ArchiveService
 from ibi.archive.web.public_routes import PublicRoutes
@@ -39,7 +40,7 @@ from ibi.archive.web.reader_access import ReaderAccess
 from ibi.archive.web.site_pages import SitePages
 from ibi.archive.web.statistics_page import StatisticsPage
 from ibi.archive.web.urls import ArchiveUrls
-from ibi.archive.web.usage_recorder import UsageCounter, UsageRecorder
+from ibi.archive.web.usage_recorder import USAGE, UsageCounter, UsageRecorder
 from ibi.archive.wiring.capabilities import (
     Capability,
     build_adoptions,
@@ -60,9 +61,12 @@ from ibi.archive.wiring.capabilities import (
 )
 from ibi.archive.wiring.instance import Instance
 from ibi.errors import ArchiveRequestError, UnknownError
+from ibi.foundation.figures.recorder import FIGURES, FiguresRecorder, FiguresWriter
+from ibi.foundation.interprocess.notices import Notices
 from ibi.foundation.pages.identity import identity_of
 from ibi.foundation.web.authorization import Authenticator, Authorizer, TokenLimits
 from ibi.foundation.web.client_address import ClientAddresses, peer_of
+from ibi.foundation.web.figures_api import FiguresApi
 from ibi.foundation.web.status import StatusApi
 from ibi.foundation.web.tokens import STALE_TIME, Tokens
 from ibi.foundation.web.tokens_api import TokensApi
@@ -72,8 +76,11 @@ from ibi.model.clock import Clock
 from ibi.model.label_pair import Forms
 
 
-def archive_app(instance: Instance) -> tuple[Starlette, Announcer]:
-    """Return the application of an archive, and its announcer, to be started once it serves."""
+def archive_app(instance: Instance, *, has_readers: bool = False) -> tuple[Starlette, Announcer]:
+    """Return the application of an archive, and its announcer, to be started once it serves.
+
+    `has_readers` if other processes answer requests, or forward them to this one.
+    """
     settings, catalogue, clock = instance.settings, instance.catalogue, instance.clock
     service = instance.service()
     metrics = ArchiveMetrics()
@@ -115,10 +122,19 @@ def archive_app(instance: Instance) -> tuple[Starlette, Announcer]:
     readers = ReaderAccess(clients, authorizer, transfers.is_ticket)
     counter = UsageCounter(catalogue.statistics)
     usage = UsageRecorder(clients, clock, secret, counter.count)
+    recording = FiguresWriter(catalogue.figures, clock, settings.folder)
+    readings = ArchiveReadings(
+        instance.archive,
+        metrics,
+        auditing.damages,
+        lambda: instance.minting().given,
+        counts_requests=not has_readers,
+    )
+    figures = FiguresRecorder(readings.read, recording.add)
     app = archive_application(
         (*_apis(capabilities), _status(instance, metrics)),
         authorizer,
-        _running(answering, usage, capabilities),
+        _running(answering, usage, figures, capabilities),
         [
             *SitePages(templates).routes,
             *StatisticsPage(catalogue.statistics, clock, templates).routes,
@@ -136,7 +152,8 @@ def archive_app(instance: Instance) -> tuple[Starlette, Announcer]:
         pages,
         metrics,
     )
-    app.state.on_notice = counter.count_encoded
+    notices = {USAGE: counter.count_encoded, FIGURES: recording.add_encoded}
+    app.state.on_notice = Notices(notices).handle
     return app, announcer
 
 
@@ -180,11 +197,14 @@ def _apis(capabilities: tuple[Capability, ...]) -> list[object]:
 
 
 def _running(
-    answering: ArchiveService, usage: UsageRecorder, capabilities: tuple[Capability, ...]
+    answering: ArchiveService,
+    usage: UsageRecorder,
+    figures: FiguresRecorder,
+    capabilities: tuple[Capability, ...],
 ) -> Running:
     services = [service for capability in capabilities for service in capability.services]
     rounds = [each for capability in capabilities for each in capability.rounds]
-    return Running(answering.counting, usage, services, Housekeeping(rounds))
+    return Running(answering.counting, usage, figures, services, Housekeeping(rounds))
 
 
 def _announcer(
@@ -233,6 +253,7 @@ def _administration_capability(
         apis=(
             AdministrationApi(archive, urls, links, announcer, about, check_linkable),
             TokensApi(archive.catalogue.tokens, tokens, token_history(archive), UnknownError),
+            FiguresApi(archive.catalogue.figures, archive.clock, BOUNDS),
         )
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ibi.foundation.web.authorization import PUBLIC, OptionalScope
+from ibi.foundation.web.figures_api import figures_operation
 from ibi.foundation.web.openapi import PAGE, ApiDescription, parameter, query
 from ibi.foundation.web.operations import Body, Media, Operation
 from ibi.foundation.web.status import status_operations
@@ -106,6 +107,7 @@ OPERATIONS: Final = (
     Operation("GET", "/api/v1/history", READ, RegistryApi.history,
         "List the changes of the registry, the oldest first",
         answer=messages.HistoryAnswer, parameters=PAGE),
+    figures_operation(READ),
     *token_operations(OPERATE),
     *status_operations("Whether the resolver can resolve"),
 )

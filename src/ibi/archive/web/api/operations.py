@@ -47,6 +47,7 @@ from ibi.archive.web.api.transfers import TransfersApi
 from ibi.archive.web.citations import LOCALES, STYLES
 from ibi.archive.web.digest import DigestEndpoint
 from ibi.foundation.web.authorization import PUBLIC, OptionalScope
+from ibi.foundation.web.figures_api import figures_operation
 from ibi.foundation.web.openapi import LIMIT, PAGE, ApiDescription, header, parameter, query
 from ibi.foundation.web.operations import Body, Further, Media, Operation
 from ibi.foundation.web.status import status_operations
@@ -267,6 +268,7 @@ _ADMINISTRATION: Final = (
     Operation("GET", "/api/v1/statistics/holdings", READ, StatisticsApi.holdings,
         "Count what the archive holds",
         answer=statistics.HoldingsStatistics),
+    figures_operation(READ),
     *token_operations(ADMINISTER),
 )
 
