@@ -15,10 +15,17 @@
     ├── AccessError                        the caller lacks a right
     │   ├── UnauthenticatedError           the token is missing or unknown
     │   ├── ReadersError                   files that only other networks may read
-    │   └── ForbiddenError                 the token lacks a scope
+    │   ├── ForbiddenError                 the token lacks a scope
+    │   ├── SignInError                    name and password belong to no active account
+    │   ├── RoleError                      the role of an account lacks a scope
+    │   └── ForgeryError                   a form was not sent by a page of this site
+    ├── AccountError                       an act on an account that cannot be done
+    │   ├── NoAccountError                 there is no such account, session or link
+    │   └── LastAdministratorError         no administrator would be left
     ├── KeyTextError (also a ValueError)   not a registration key or urlkey (004, Table 5.1)
     ├── MessageError (also a ValueError)   a request or answer of the protocol is not valid
     ├── RequestError (also a ValueError)   a request that no service of its kind can serve
+    │   └── FieldError                     a field of a form that cannot be accepted
     ├── ArchiveError                       the archive refused or failed; nothing was changed
     │   ├── ArchiveRequestError (also a RequestError)   no archive can serve the request
     │   │   ├── FileNameError              a path that no file of an item can have
@@ -76,6 +83,15 @@ page and a problem document all print the same sentence. What readers of pages m
 """
 
 from ibi.errors.access import AccessError, ForbiddenError, ReadersError, UnauthenticatedError
+from ibi.errors.accounts import (
+    AccountError,
+    FieldError,
+    ForgeryError,
+    LastAdministratorError,
+    NoAccountError,
+    RoleError,
+    SignInError,
+)
 from ibi.errors.archive import (
     ArchiveError,
     ArchiveRefusedError,
@@ -149,6 +165,7 @@ from ibi.errors.wire import KeyTextError, MessageError, PairListError, RelationE
 
 __all__ = [
     "AccessError",
+    "AccountError",
     "ArchiveError",
     "ArchiveRefusedError",
     "ArchiveRequestError",
@@ -163,8 +180,10 @@ __all__ = [
     "ClockError",
     "DamagedBackupError",
     "DeletedError",
+    "FieldError",
     "FileNameError",
     "ForbiddenError",
+    "ForgeryError",
     "HeldElsewhereError",
     "IbiError",
     "IbipError",
@@ -175,6 +194,7 @@ __all__ = [
     "LabelError",
     "LabelInUseError",
     "LanguageError",
+    "LastAdministratorError",
     "LedgerError",
     "LedgerRestoredError",
     "LedgerUnavailableError",
@@ -187,6 +207,7 @@ __all__ = [
     "MintingError",
     "MintingRequestError",
     "ModifierOrderError",
+    "NoAccountError",
     "NotHeldError",
     "NotOnRecordError",
     "OtherInstanceError",
@@ -205,9 +226,11 @@ __all__ = [
     "ResolverRefusedError",
     "ResolverRequestError",
     "ResolverUnreachableError",
+    "RoleError",
     "SearchTimeoutError",
     "Sentence",
     "ShareError",
+    "SignInError",
     "StateError",
     "StorageError",
     "StorageFullError",

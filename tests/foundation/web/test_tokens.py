@@ -32,7 +32,8 @@ def tokens(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tokens]:
         ("read", {"read"}),
         ("deposit", {"read", "deposit"}),
         ("receive", {"receive"}),
-        ("administer", {"read", "deposit", "receive", "administer"}),
+        ("curate", {"read", "deposit", "curate"}),
+        ("administer", {"read", "deposit", "receive", "curate", "administer"}),
     ],
 )
 def test_scopes_of_an_archive(tokens: Tokens, scope: str, included: set[str]) -> None:
@@ -58,7 +59,7 @@ def test_who_brings_none_is_nobody(tokens: Tokens) -> None:
 
 
 def test_a_scope_that_is_none(tokens: Tokens) -> None:
-    with pytest.raises(RequestError, match="read or deposit or receive or administer"):
+    with pytest.raises(RequestError, match="read or deposit or receive or curate or administer"):
         tokens.add("name", "everything")
 
 

@@ -14,6 +14,7 @@ from click.testing import CliRunner
 
 from ibi.cli import ibi
 from ibi.foundation.system.instance_lock import token_of
+from tests.support.clients.browser import PASSWORD, Browser
 from tests.support.clients.http import PROBLEM, Answer
 from tests.support.processes.environment import ENVIRONMENT, own_environment
 from tests.support.servers.port_reservation import reserved_port
@@ -105,6 +106,21 @@ class ProgramServer(ServerProcess):
         """Use the API."""
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         return self.ask(method, f"{API}/{path}", body, token=token, headers=named)
+
+    def signed_in(self, role: str, name: str = "", full_name: str = "") -> Browser:
+        """Make an account with a role by an invitation; return a browser that is signed in."""
+        made = self.api("POST", "invitations", {"role": role})
+        assert made.status == 201, made.body
+        browser = Browser(self.address)
+        browser.name = name or role
+        path = urlsplit(made.json()["link"]).path
+        form = browser.get(path)
+        assert form.status == 200, form.body
+        typed = {"name": browser.name, "full_name": full_name or f"The {role}"}
+        passwords = {"password": PASSWORD, "repeated": PASSWORD}
+        answer = browser.submit(form, path, {**typed, **passwords})
+        assert answer.status == 303, answer.body
+        return browser
 
     def add_token(self, name: str, scope: str) -> str:
         """Make a token."""

@@ -17,6 +17,7 @@ from ibi.archive.ports.maintenance import (
 )
 from ibi.archive.ports.search import SearchIndex
 from ibi.archive.ports.statistics import Statistics
+from ibi.model.account import AccountStore
 from ibi.model.change import Change
 from ibi.model.figures import FigureStore
 from ibi.model.item import File, Item
@@ -376,6 +377,7 @@ class Catalogue:
     pictures: Pictures
     tokens: TokenStore
     figures: FigureStore
+    accounts: AccountStore
     settings: SettingStore
     links: LinkStore
     rebuild: Callable[[], RebuildStore]

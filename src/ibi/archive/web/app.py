@@ -17,11 +17,14 @@ from ibi.archive.web.access_counter import AccessCounter
 from ibi.archive.web.api.operations import OPERATIONS
 from ibi.archive.web.item_pages import ItemPages
 from ibi.archive.web.metrics import ArchiveMetrics, share_metrics
+from ibi.archive.web.page_operations import PAGE_OPERATIONS
 from ibi.archive.web.usage_recorder import UsageRecorder
+from ibi.foundation.accounts.people import AccountPages
 from ibi.foundation.figures.recorder import FiguresRecorder
 from ibi.foundation.web.authorization import Authorizer
 from ibi.foundation.web.base_app import application
 from ibi.foundation.web.operations import routes_of
+from ibi.foundation.web.page_operations import page_routes
 from ibi.foundation.web.routing import Branch
 
 THREADS: Final = 64
@@ -73,13 +76,15 @@ def archive_application(  # noqa: PLR0913, PLR0917  # its parts
     apis: Sequence[object],
     authorizer: Authorizer,
     running: Running,
+    accounts: AccountPages,
     reading: Sequence[Route],
     pages: ItemPages,
     metrics: ArchiveMetrics,
 ) -> Starlette:
     """Return the application of an archive; `apis` have the handlers of its operations.
 
-    `reading` are its public routes, the last of which matches every path.
+    `accounts` has those of the pages for people with accounts. `reading` are its public routes, the
+    last of which matches every path.
     """
 
     @asynccontextmanager
@@ -93,8 +98,9 @@ def archive_application(  # noqa: PLR0913, PLR0917  # its parts
     routes = [
         Branch(_API, [route for route in operations if route.path.startswith(_API)]),
         *(route for route in operations if not route.path.startswith(_API)),
+        *page_routes(PAGE_OPERATIONS, accounts.handlers, accounts.gate),
         *reading,
     ]
-    app = application(routes, lifespan, pages.problem, metrics.observe)
+    app = application(routes, lifespan, pages.problem, metrics.observe, accounts.gate.visitors)
     share_metrics(app, metrics)
     return app

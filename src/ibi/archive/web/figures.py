@@ -9,11 +9,15 @@ from typing import Final
 from ibi.archive.archive import Archive
 from ibi.archive.fixity.damage_log import DamageLog
 from ibi.archive.web.metrics import ArchiveMetrics
+from ibi.archive.web.usage_recorder import UsageCounter
 from ibi.foundation.figures.recorder import Readings
 
 DEPOSITS: Final = "deposits"
 LABELS: Final = "labels"
 """Labels that were minted."""
+VIEWS: Final = "views"
+"""Readers of pages of items, as the statistics count them."""
+DOWNLOADS: Final = "downloads"
 ITEMS: Final = "items"
 FILES: Final = "files"
 SIZE: Final = "bytes"
@@ -27,11 +31,12 @@ DAMAGED: Final = "damaged"
 class ArchiveReadings:
     """Reads the counters of the process that changes the archive."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # what it reads
         self,
         archive: Archive,
         metrics: ArchiveMetrics,
         damages: DamageLog,
+        usage: UsageCounter,
         count_labels: Callable[[], int],
         *,
         counts_requests: bool,
@@ -40,6 +45,7 @@ class ArchiveReadings:
         self._archive = archive
         self._metrics = metrics
         self._damages = damages
+        self._usage = usage
         self._count_labels = count_labels
         self._counts_requests = counts_requests
 
@@ -50,6 +56,8 @@ class ArchiveReadings:
             **requests.counts,
             DEPOSITS: self._archive.made["deposit"],
             LABELS: self._count_labels(),
+            VIEWS: self._usage.views,
+            DOWNLOADS: self._usage.downloads,
         }
         return Readings(counts, requests.durations, await asyncio.to_thread(self._levels))
 

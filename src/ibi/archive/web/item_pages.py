@@ -193,7 +193,7 @@ class ItemPages:
         page = self._pages.limited(view, preference(request), here(request))
         response = page_response(page, HTTPStatus.FORBIDDEN)
         response.headers["Cache-Control"] = "no-store"
-        response.headers["Vary"] = "Accept, Accept-Language, Authorization"
+        response.headers["Vary"] = "Accept, Accept-Language, Authorization, Cookie"
         return response
 
     def tombstone(
@@ -214,7 +214,7 @@ class ItemPages:
         else:
             page = self._pages.tombstone(view, preference(request), here(request))
             response = page_response(page, HTTPStatus.GONE)
-        response.headers["Vary"] = "Accept, Accept-Language"
+        response.headers["Vary"] = "Accept, Accept-Language, Cookie"
         return response
 
     def problem(self, problem: Problem, request: Request) -> Response:

@@ -77,8 +77,9 @@ class Pages:
             "qr_code": qr_code,
         }
         links = Links(base, persistent_base)
-        site = identity.site(NAVIGATION, FOOTER, SEARCH)
-        self._page = Templates("ibi.archive.web", site, links, names).page
+        site = identity.site(NAVIGATION, FOOTER, SEARCH, has_accounts=True)
+        self.page = Templates("ibi.archive.web", site, links, names).page
+        """Renders a template by its name: pages for people with accounts have no methods here."""
         self.site_files = identity.files
         self._imprint = ImprintView(identity.imprint_text)
 
@@ -86,78 +87,78 @@ class Pages:
         self, view: StatisticsView, preference: LanguagePreference, here: str = ""
     ) -> Page:
         """Return the statistics of the archive."""
-        return self._page("statistics.html", view, preference, here)
+        return self.page("statistics.html", view, preference, here)
 
     def imprint(self, preference: LanguagePreference, here: str = "") -> Page | None:
         """Return the imprint; None if the settings have no text of one."""
         if not self._imprint.text:
             return None
-        return self._page("imprint.html", self._imprint, preference, here)
+        return self.page("imprint.html", self._imprint, preference, here)
 
     def item(self, view: ItemView, preference: LanguagePreference, here: str = "") -> Page:
         """Return the page of an item and its metadata."""
-        return self._page("item.html", view, preference, here)
+        return self.page("item.html", view, preference, here)
 
     def files(self, view: FileListView, preference: LanguagePreference, here: str = "") -> Page:
         """Return the page with the files of an item."""
-        return self._page("files.html", view, preference, here)
+        return self.page("files.html", view, preference, here)
 
     def editions(
         self, view: EditionListView, preference: LanguagePreference, here: str = ""
     ) -> Page:
         """Return a page of the list of editions of an item."""
-        return self._page("editions.html", view, preference, here)
+        return self.page("editions.html", view, preference, here)
 
     def translations(
         self, view: TranslationListView, preference: LanguagePreference, here: str = ""
     ) -> Page:
         """Return a page of the list of translations of an item or its metadata."""
-        return self._page("translations.html", view, preference, here)
+        return self.page("translations.html", view, preference, here)
 
     def files_refused(
         self, view: RefusedListView, preference: LanguagePreference, here: str = ""
     ) -> Page:
         """Return the page of an item whose list of files is not public."""
-        return self._page("files_refused.html", view, preference, here)
+        return self.page("files_refused.html", view, preference, here)
 
     def limited(self, view: LimitedView, preference: LanguagePreference, here: str = "") -> Page:
         """Return the page of an item whose files are for readers in other networks."""
-        return self._page("limited.html", view, preference, here)
+        return self.page("limited.html", view, preference, here)
 
     def tombstone(
         self, view: TombstoneView, preference: LanguagePreference, here: str = ""
     ) -> Page:
         """Return the tombstone of a deleted item."""
-        return self._page("tombstone.html", view, preference, here)
+        return self.page("tombstone.html", view, preference, here)
 
     def home(self, view: HomeView, preference: LanguagePreference, here: str = "") -> Page:
         """Return the front page."""
-        return self._page("home.html", view, preference, here)
+        return self.page("home.html", view, preference, here)
 
     def search(self, view: SearchView, preference: LanguagePreference, here: str = "") -> Page:
         """Return a page of the results of a search."""
-        return self._page("search.html", view, preference, here)
+        return self.page("search.html", view, preference, here)
 
     def browse(self, view: BrowseView, preference: LanguagePreference, here: str = "") -> Page:
         """Return a page of the values by which items are found."""
-        return self._page("browse.html", view, preference, here)
+        return self.page("browse.html", view, preference, here)
 
     def collections(
         self, view: CollectionsView, preference: LanguagePreference, here: str = ""
     ) -> Page:
         """Return a page of the list of collections."""
-        return self._page("collections.html", view, preference, here)
+        return self.page("collections.html", view, preference, here)
 
     def collection(
         self, view: CollectionView, preference: LanguagePreference, here: str = ""
     ) -> Page:
         """Return the page of a collection."""
-        return self._page("collection.html", view, preference, here)
+        return self.page("collection.html", view, preference, here)
 
     def not_found(self, view: NotFoundView, preference: LanguagePreference, here: str = "") -> Page:
         """Return the page of an address at which there is nothing."""
-        return self._page("not_found.html", view, preference, here)
+        return self.page("not_found.html", view, preference, here)
 
     def problem(self, view: ProblemView, preference: LanguagePreference, here: str = "") -> Page:
         """Return the page of an error, with advice."""
-        return self._page("problem.html", view, preference, here)
+        return self.page("problem.html", view, preference, here)

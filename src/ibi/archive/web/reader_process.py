@@ -25,12 +25,14 @@ from ibi.archive.web.api.operations import OPERATIONS
 from ibi.archive.web.app import THREADS
 from ibi.archive.web.item_pages import ItemPages
 from ibi.archive.web.metrics import ArchiveMetrics, share_metrics
+from ibi.archive.web.page_operations import is_page
 from ibi.archive.web.protocol import ArchiveService
 from ibi.archive.web.usage_recorder import UsageRecorder
 from ibi.foundation.figures.recorder import FiguresRecorder
 from ibi.foundation.web.authorization import Authorizer
 from ibi.foundation.web.base_app import application
 from ibi.foundation.web.operations import routes_of
+from ibi.foundation.web.visitor import VisitorFinder
 from ibi.model.clock import Clock
 from ibi.wire.requests import Acknowledgment
 
@@ -48,7 +50,7 @@ READ_HERE: Final = (
 
 def is_for_writer(method: str, path: str) -> bool:
     """Return whether a request must be forwarded to the writer."""
-    if method not in _READING:
+    if method not in _READING or is_page(path):
         return True
     return path.startswith(_API) and not path.startswith(READ_HERE)
 
@@ -121,6 +123,7 @@ def reader_application(  # noqa: PLR0913, PLR0917  # its parts
     metrics: ArchiveMetrics,
     usage: UsageRecorder,
     figures: FiguresRecorder,
+    visitors: VisitorFinder,
 ) -> Starlette:
     """Return the application of a reader; `apis` have the handlers of its operations.
 
@@ -145,6 +148,6 @@ def reader_application(  # noqa: PLR0913, PLR0917  # its parts
         *routes_of(operations, apis, authorizer),
         *reading,
     ]
-    app = application(routes, lifespan, pages.problem, metrics.observe)
+    app = application(routes, lifespan, pages.problem, metrics.observe, visitors)
     share_metrics(app, metrics)
     return app

@@ -60,12 +60,17 @@ class UsageCounter:
         """Count in one process only."""
         self._statistics = statistics
         self._tally = UsageTally()
+        self.views = 0
+        """Views that were counted since the start."""
+        self.downloads = 0
 
     async def count(self, visits: list[Visit]) -> None:
         """Count visits."""
         uses = self._tally.add(visits)
         if uses:
             await asyncio.to_thread(self._statistics.count_usage, uses)
+            self.views += sum(views for views, _ in uses.values())
+            self.downloads += sum(downloads for _, downloads in uses.values())
 
     async def count_encoded(self, content: bytes) -> None:
         """Count visits that another process recorded."""

@@ -5,17 +5,20 @@ from __future__ import annotations
 import random
 import secrets
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from importlib import metadata
 
 from starlette.applications import Starlette
 
 from ibi.archive.deposits.deposits import Deposits
+from ibi.archive.health import Health
 from ibi.archive.housekeeping import Housekeeping
 from ibi.archive.peers.resolver_client import HttpResolverClient
 from ibi.archive.peers.signing_key import SigningKey
 from ibi.archive.ports.catalogue import Catalogue
 from ibi.archive.resolver_links.announcer import Announcer, CatalogueLinks, IncludingResolver
+from ibi.archive.resolver_links.linking import Linking
 from ibi.archive.rules.announcement import Link
 from ibi.archive.rules.answer import Identity
 from ibi.archive.rules.scopes import SCOPES
@@ -24,6 +27,7 @@ from ibi.archive.search.search import Search
 from ibi.archive.settings import ArchiveSettings, missing_for_linking
 from ibi.archive.storage.unpack.unpack import unpack
 from ibi.archive.web.api.administration import AdministrationApi, token_history
+from ibi.archive.web.api.health import HealthApi
 from ibi.archive.web.api.messages import ArchiveAnswer, Labels
 from ibi.archive.web.api.search import SearchQueue
 from ibi.archive.web.app import Running, archive_application
@@ -41,6 +45,7 @@ from ibi.archive.web.site_pages import SitePages
 from ibi.archive.web.statistics_page import StatisticsPage
 from ibi.archive.web.urls import ArchiveUrls
 from ibi.archive.web.usage_recorder import USAGE, UsageCounter, UsageRecorder
+from ibi.archive.wiring.administration import build_admin_pages, build_health
 from ibi.archive.wiring.capabilities import (
     Capability,
     build_adoptions,
@@ -60,7 +65,9 @@ from ibi.archive.wiring.capabilities import (
     transfers_capability,
 )
 from ibi.archive.wiring.instance import Instance
+from ibi.archive.wiring.people import build_account_pages, build_people
 from ibi.errors import ArchiveRequestError, UnknownError
+from ibi.foundation.accounts.people import People
 from ibi.foundation.figures.recorder import FIGURES, FiguresRecorder, FiguresWriter
 from ibi.foundation.interprocess.notices import Notices
 from ibi.foundation.pages.identity import identity_of
@@ -87,6 +94,8 @@ def archive_app(instance: Instance, *, has_readers: bool = False) -> tuple[Starl
     links = CatalogueLinks(catalogue.links)
     including = IncludingResolver(links.all(), instance.on_link)
     announcer = _announcer(instance, links, service, (including.observe, metrics.observe_link))
+    linking = Linking(instance.archive, links, announcer, partial(_check_linkable, settings))
+    health = build_health(instance, links)
     urls = build_urls(settings, catalogue, service, including.address)
     holders = build_holders(instance, service)
     adoptions = build_adoptions(instance, service, holders)
@@ -95,14 +104,15 @@ def archive_app(instance: Instance, *, has_readers: bool = False) -> tuple[Starl
     copies, copy_work = build_copies(instance)
     transfers = build_transfers(instance, service)
     tasks, long_work = build_tasks(instance, auditing, copy_work)
-    authorizer = build_authorizer(settings, catalogue, clock)
+    people = build_people(settings, catalogue, clock)
+    authorizer = build_authorizer(settings, catalogue, clock, people)
     searches = SearchQueue(Search(instance.archive))
     citations = Citations(settings.published_by, clock)
     # This is the order of starts and stops, and of hourly calls.
     capabilities = (
         deposits_capability(instance, deposits, urls),
         items_capability(instance, urls, holders, citations, searches),
-        _administration_capability(instance, urls, announcer, links, authorizer.tokens),
+        _administration_capability(instance, urls, linking, health, authorizer.tokens),
         exchange_capability(instance, deposits, service),
         long_work,
         transfers_capability(transfers),
@@ -127,14 +137,19 @@ def archive_app(instance: Instance, *, has_readers: bool = False) -> tuple[Starl
         instance.archive,
         metrics,
         auditing.damages,
+        counter,
         lambda: instance.minting().given,
         counts_requests=not has_readers,
     )
     figures = FiguresRecorder(readings.read, recording.add)
+    accounts = build_account_pages(instance, people, templates, clients)
+    admin = build_admin_pages(instance, templates, health, linking, tasks, auditing)
+    accounts = replace(accounts, handlers=(*accounts.handlers, *admin))
     app = archive_application(
-        (*_apis(capabilities), _status(instance, metrics)),
+        (*_apis(capabilities), accounts.api, _status(instance, metrics)),
         authorizer,
         _running(answering, usage, figures, capabilities),
+        accounts,
         [
             *SitePages(templates).routes,
             *StatisticsPage(catalogue.statistics, clock, templates).routes,
@@ -174,12 +189,23 @@ def build_urls(
 
 
 def build_authorizer(
-    settings: ArchiveSettings, catalogue: Catalogue, clock: Clock, *, trusted_for: int = STALE_TIME
+    settings: ArchiveSettings,
+    catalogue: Catalogue,
+    clock: Clock,
+    people: People,
+    *,
+    trusted_for: int = STALE_TIME,
 ) -> Authorizer:
     """Return the authorizer of requests to an archive."""
-    tokens = Tokens(catalogue.tokens, clock, SCOPES, trusted_for=trusted_for)
+    tokens = Tokens(
+        catalogue.tokens,
+        clock,
+        SCOPES,
+        trusted_for=trusted_for,
+        is_allowed=people.accounts.allows_token,
+    )
     limits = TokenLimits(clock, settings.requests_a_second, peer_of)
-    return Authorizer(Authenticator(tokens, clock), limits)
+    return Authorizer(Authenticator(tokens, clock), limits, sessions=people.access)
 
 
 def build_pages(settings: ArchiveSettings, urls: ArchiveUrls) -> Pages:
@@ -230,8 +256,8 @@ def _announcer(
 def _administration_capability(
     instance: Instance,
     urls: ArchiveUrls,
-    announcer: Announcer,
-    links: CatalogueLinks,
+    linking: Linking,
+    health: Health,
     tokens: Tokens,
 ) -> Capability:
     """Build the administration of the archive, its links and tokens."""
@@ -248,10 +274,10 @@ def _administration_capability(
         SigningKey(instance.catalogue.settings).public(),
         instance.identity(),
     )
-    check_linkable = partial(_check_linkable, settings)
     return Capability(
         apis=(
-            AdministrationApi(archive, urls, links, announcer, about, check_linkable),
+            AdministrationApi(archive, urls, linking, about),
+            HealthApi(health),
             TokensApi(archive.catalogue.tokens, tokens, token_history(archive), UnknownError),
             FiguresApi(archive.catalogue.figures, archive.clock, BOUNDS),
         )

@@ -37,6 +37,7 @@ from ibi.archive.web.statistics_page import StatisticsPage
 from ibi.archive.web.usage_recorder import USAGE, UsageRecorder, encoded
 from ibi.archive.wiring.app import build_authorizer, build_landing, build_pages, build_urls
 from ibi.archive.wiring.instance import service_of
+from ibi.archive.wiring.people import build_people
 from ibi.archive.wiring.stores import read_catalogue, store_of
 from ibi.errors import StorageError
 from ibi.foundation.figures.recorder import FIGURES, FiguresRecorder, Readings
@@ -95,7 +96,8 @@ def reader_app(instance: ReaderInstance, writer: Forwarder) -> Starlette:
     keys = UrlKeys(bytes.fromhex(catalogue.settings.get("urlkeys")))
     tickets = ReadTickets(bytes.fromhex(catalogue.settings.get(TICKET_SETTING)))
     # Tokens are not cached: a new or removed one must take effect at once in all processes.
-    authorizer = build_authorizer(settings, catalogue, clock, trusted_for=0)
+    people = build_people(settings, catalogue, clock, is_reader=True)
+    authorizer = build_authorizer(settings, catalogue, clock, people, trusted_for=0)
     clients = ClientAddresses(settings.trusted_proxies, "full")
     readers = ReaderAccess(clients, authorizer, tickets.opens)
     send_usage = sender(writer.notify, USAGE)
@@ -137,7 +139,9 @@ def reader_app(instance: ReaderInstance, writer: Forwarder) -> Starlette:
         *PublicRoutes(archive, answering, urls, pages, readers, landing, usage).routes,
     ]
     figures = _figures(metrics, sender(writer.notify, FIGURES))
-    return reader_application(writer, apis, authorizer, reading, pages, metrics, usage, figures)
+    return reader_application(
+        writer, apis, authorizer, reading, pages, metrics, usage, figures, people.visitors
+    )
 
 
 def _figures(metrics: ArchiveMetrics, send: Send) -> FiguresRecorder:

@@ -53,7 +53,12 @@ class SiteIdentity:
         return "" if is_web_address(self.imprint.strip()) else self.imprint.strip()
 
     def site(
-        self, navigation: tuple[Entry, ...], footer: tuple[Entry, ...], search: str = ""
+        self,
+        navigation: tuple[Entry, ...],
+        footer: tuple[Entry, ...],
+        search: str = "",
+        *,
+        has_accounts: bool = False,
     ) -> Site:
         """Return the frame of the pages, with contact and imprint first in its footer."""
         addresses = {path: versioned(path, file) for path, file in self.files.items()}
@@ -61,6 +66,7 @@ class SiteIdentity:
             name=self.name,
             navigation=navigation,
             footer=(*self._entries(), *footer),
+            has_accounts=has_accounts,
             search=search,
             contact=self._contact,
             logo=addresses.get(_LOGO, ""),

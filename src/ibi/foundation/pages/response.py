@@ -15,7 +15,7 @@ PAGE_HEADERS: Final = {
     "Content-Security-Policy": SECURITY_POLICY,
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "strict-origin-when-cross-origin",
-    "Vary": "Accept-Language",
+    "Vary": "Accept-Language, Cookie",
     "Cache-Control": "public, max-age=60",
 }
 """The headers of a page that is the same for all readers of its language."""

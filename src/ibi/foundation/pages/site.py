@@ -27,6 +27,8 @@ class Site:
     name: str
     navigation: tuple[Entry, ...] = ()
     footer: tuple[Entry, ...] = ()
+    has_accounts: bool = False
+    """Whether people sign in here, so that every page leads to their accounts."""
     search: str = ""
     """The path of the search, which every page has a field for; empty if there is none."""
     contact: str = ""

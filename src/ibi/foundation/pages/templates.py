@@ -31,7 +31,9 @@ from ibi.foundation.translation.language import (
     translated,
     translations,
 )
+from ibi.foundation.web.form_tokens import FIELD
 from ibi.foundation.web.problems import UNTITLED, Problem
+from ibi.foundation.web.visitor import current_visitor
 from ibi.identifier.language_preference import LanguagePreference
 
 
@@ -62,6 +64,13 @@ class ProblemView:
 _UNFIT: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 
 
+def _csrf_field() -> Markup:
+    """Return the hidden field with which the form of a page shows that this site sent it."""
+    return Markup('<input type="hidden" name="{}" value="{}">').format(  # escaped
+        FIELD, current_visitor().csrf
+    )
+
+
 _SHARED: Final[Mapping[str, object]] = {
     "choices": CHOICES,
     "style_sheet": versioned(STYLE_SHEET, FILES[STYLE_SHEET]),
@@ -70,6 +79,8 @@ _SHARED: Final[Mapping[str, object]] = {
     "icon": versioned(ICON, FILES[ICON]),
     "icons": ICONS,
     "mark": MARK,
+    "visitor": current_visitor,
+    "csrf_field": _csrf_field,
 }
 """Names that the templates of all sites use."""
 

@@ -15,9 +15,12 @@ from typing import Final, TypeAlias
 
 from starlette.requests import Request
 
-from ibi.errors import IbiError, UnauthenticatedError
+from ibi.errors import ForgeryError, IbiError, RoleError, UnauthenticatedError
+from ibi.foundation.web.access_log import CALLER
+from ibi.foundation.web.form_tokens import HEADER, SAFE_METHODS, Origins, is_form_token
 from ibi.foundation.web.rate_limit import RateLimit
 from ibi.foundation.web.tokens import Tokens
+from ibi.foundation.web.visitor import ANONYMOUS, Visitor, VisitorFinder
 from ibi.model.clock import SECOND, Clock
 from ibi.model.token import Token
 
@@ -120,6 +123,14 @@ class TokenLimits:
         self._failures.admit(self._place(request))
 
 
+@dataclass(frozen=True, slots=True)
+class SessionAccess:
+    """Access to the API by the session of a person, for the scripts of our own pages."""
+
+    visitors: VisitorFinder
+    origins: Origins
+
+
 class Authorizer:
     """Decides whether a request meets the access that an operation declares."""
 
@@ -128,12 +139,17 @@ class Authorizer:
         authenticator: Authenticator,
         limits: TokenLimits | None = None,
         policies: Mapping[Policy, CheckPolicy] | None = None,
+        sessions: SessionAccess | None = None,
     ) -> None:
-        """Identify callers by their tokens, and check the policies of one program."""
+        """Identify callers by their tokens, and check the policies of one program.
+
+        With `sessions`, also by their sessions.
+        """
         self.tokens = authenticator.tokens
         self._authenticator = authenticator
         self._limits = limits
         self._policies = policies or {}
+        self._sessions = sessions
 
     def check(self, access: Access) -> None:
         """Raise LookupError if this program has no such scope or policy."""
@@ -146,14 +162,23 @@ class Authorizer:
             raise LookupError(msg)
 
     async def authorize(self, request: Request, access: Access) -> str:
-        """Return the name of the token; "" where none is needed and none was sent."""
+        """Return the name of the token or the account; "" where none is needed and none was sent.
+
+        A token takes precedence over a session.
+        """
         if isinstance(access, str):
-            return await self.authorize_by(_authorization_of(request), request, access)
+            authorization = _authorization_of(request)
+            if authorization is None and (visitor := await self._visitor(request)).is_signed_in:
+                return self._authorize_visitor(visitor, request, access)
+            return await self.authorize_by(authorization, request, access)
         if isinstance(access, OptionalScope):
             authorization = _authorization_of(request)
-            if authorization is None:
-                return ""
-            return await self.authorize_by(authorization, request, access.scope)
+            if authorization is not None:
+                return await self.authorize_by(authorization, request, access.scope)
+            visitor = await self._visitor(request)
+            if access.scope in visitor.scopes:
+                return self._authorize_visitor(visitor, request, access.scope)
+            return ""
         if isinstance(access, Policy):
             self._policies[access](request)
         return ""
@@ -169,7 +194,32 @@ class Authorizer:
         if self._limits is not None:
             self._limits.charge(token.name)
         self.tokens.check_scope(token, scope)
+        request.scope[CALLER] = token.name
         return token.name
+
+    def has_credentials(self, request: Request) -> bool:
+        """Return whether a request has a token or the cookie of a session, valid or not."""
+        if _authorization_of(request) is not None:
+            return True
+        return self._sessions is not None and self._sessions.visitors.has_cookie(request)
+
+    async def _visitor(self, request: Request) -> Visitor:
+        if self._sessions is None or not self._sessions.visitors.has_cookie(request):
+            return ANONYMOUS
+        return await self._sessions.visitors.of(request)
+
+    def _authorize_visitor(self, visitor: Visitor, request: Request, scope: str) -> str:
+        """Authorize a person; what changes something must come from a page of this site."""
+        if request.method not in SAFE_METHODS:
+            is_own = is_form_token(visitor.secret, request.headers.get(HEADER, ""))
+            if not is_own or self._sessions is None or self._sessions.origins.is_foreign(request):
+                raise ForgeryError
+        if self._limits is not None:
+            self._limits.charge(visitor.actor)
+        if scope not in visitor.scopes:
+            raise RoleError(scope)
+        request.scope[CALLER] = visitor.actor
+        return visitor.actor
 
 
 def _authorization_of(request: Request) -> str | None:

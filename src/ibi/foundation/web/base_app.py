@@ -19,7 +19,9 @@ from ibi.foundation.web import problems
 from ibi.foundation.web.access_log import AccessLog
 from ibi.foundation.web.compression import Compression
 from ibi.foundation.web.json_response import FRESH
+from ibi.foundation.web.personal_pages import PersonalPages
 from ibi.foundation.web.problems import Problem
+from ibi.foundation.web.visitor import VisitorFinder
 
 ShowProblem: TypeAlias = Callable[[Problem, Request], Response]
 """Renders a problem as a page."""
@@ -34,12 +36,20 @@ def application(
     lifespan: Lifespan,
     show_problem: ShowProblem,
     observe: Callable[[str, int, float], None],
+    visitors: VisitorFinder | None = None,
 ) -> Starlette:
-    """Return an application; `observe` gets method, status and seconds of each request."""
+    """Return an application; `observe` gets method, status and seconds of each request.
+
+    With `visitors`, its pages show the name of the person who is signed in.
+    """
     on_error = _on_error(show_problem)
     app = Starlette(
         routes=list(routes),
-        middleware=[Middleware(AccessLog, observe=observe), Middleware(Compression)],
+        middleware=[
+            Middleware(AccessLog, observe=observe),
+            Middleware(Compression),
+            Middleware(PersonalPages, visitors=visitors),
+        ],
         exception_handlers={
             IbiError: on_error,
             HTTPException: on_error,

@@ -181,7 +181,7 @@ def routes_of(
     for operation in operations:
         for access in operation.accesses:
             authorizer.check(access)
-        api = _object_of(operation, apis)
+        api = object_of(operation.handler, apis)
         if api is None:
             msg = f"Nothing handles {operation}."
             raise LookupError(msg)
@@ -195,11 +195,12 @@ def routes_of(
     return [PathRoute(path, methods) for path, methods in by_path.items()]
 
 
-def _object_of(operation: Operation, apis: Sequence[object]) -> object | None:
-    name = getattr(operation.handler, "__name__", "")
-    for api in apis:
-        if getattr(type(api), name, None) is operation.handler:
-            return api
+def object_of(handler: Callable[..., object], objects: Sequence[object]) -> object | None:
+    """Return the object whose class has a method; None if there is none."""
+    name = getattr(handler, "__name__", "")
+    for each in objects:
+        if getattr(type(each), name, None) is handler:
+            return each
     return None
 
 

@@ -12,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ibi.errors import (
+    AccountError,
     ArchiveRefusedError,
     ArchiveUnreachableError,
     BindingError,
@@ -20,6 +21,7 @@ from ibi.errors import (
     ClockError,
     DeletedError,
     ForbiddenError,
+    ForgeryError,
     IbiError,
     KeyReusedError,
     KeyTextError,
@@ -30,6 +32,7 @@ from ibi.errors import (
     MessageError,
     MinterClosedError,
     MinterUnreachableError,
+    NoAccountError,
     NotOnRecordError,
     OverloadError,
     PersistentUrlError,
@@ -41,9 +44,11 @@ from ibi.errors import (
     RequestError,
     ResolverRefusedError,
     ResolverUnreachableError,
+    RoleError,
     SearchTimeoutError,
     Sentence,
     ShareError,
+    SignInError,
     StateError,
     StorageError,
     StorageFullError,
@@ -68,6 +73,16 @@ _PROBLEMS: Final[tuple[tuple[type[IbiError], HTTPStatus, str, str], ...]] = (
         Sentence("A token is needed"),
     ),
     (ForbiddenError, HTTPStatus.FORBIDDEN, "scope-needed", Sentence("The token is not for this")),
+    (RoleError, HTTPStatus.FORBIDDEN, "role-needed", Sentence("Your account may not do this")),
+    (ForgeryError, HTTPStatus.FORBIDDEN, "forgery", Sentence("Another site sent this")),
+    (SignInError, HTTPStatus.FORBIDDEN, "sign-in", Sentence("You are not signed in")),
+    (NoAccountError, HTTPStatus.NOT_FOUND, "no-account", Sentence("There is no such thing here")),
+    (
+        AccountError,
+        HTTPStatus.CONFLICT,
+        "account-state",
+        Sentence("The state of the thing forbids it"),
+    ),
     (
         ReadersError,
         HTTPStatus.FORBIDDEN,

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 import secrets
+from collections.abc import Callable
 from typing import Final
 
 from ibi.errors import (
@@ -19,6 +20,7 @@ from ibi.errors import (
     UnauthenticatedError,
     shown,
 )
+from ibi.model.account import owner_of
 from ibi.model.clock import SECOND, Clock
 from ibi.model.token import MAX_DAYS, Scopes, Token, TokenStore
 
@@ -40,8 +42,13 @@ class Tokens:
         scopes: Scopes,
         *,
         trusted_for: int = STALE_TIME,
+        is_allowed: Callable[[Token], bool] = lambda _: True,
     ) -> None:
-        """Read none yet; tokens that were read are trusted for so many nanoseconds."""
+        """Read none yet; tokens that were read are trusted for so many nanoseconds.
+
+        `is_allowed` returns whether the owner of a personal token still has its scope.
+        """
+        self._is_allowed = is_allowed
         self._trusted_for = trusted_for
         self._store = store
         self._clock = clock
@@ -49,10 +56,11 @@ class Tokens:
         self._by_digest: dict[str, Token] = {}
         self._read_at: int | None = None
 
-    def add(self, name: str, scope: str, days: int = 0) -> str:
+    def add(self, name: str, scope: str, days: int = 0, owner: str = "") -> str:
         """Make a token and return its secret, which cannot be shown again.
 
-        It is valid for so many days, or with 0 until it is removed.
+        It is valid for so many days, or with 0 until it is removed. The name of a personal token
+        begins with its owner, as histories name the account: so it is no other token's.
         """
         if _NAME.fullmatch(name) is None:
             msg = Sentence(
@@ -76,6 +84,7 @@ class Tokens:
         now = self._clock.wall()
         expires = now + days * _DAY if days else 0
         secret = f"ibi_{secrets.token_urlsafe(32)}"
+        name = f"{owner}/{name}" if owner else name
         if not self._store.add_token(Token(name, digest(secret), scope, now, expires)):
             msg = Sentence(
                 "There is a token %(name)s already: remove it, or take another name.",
@@ -94,7 +103,7 @@ class Tokens:
         powerful = {
             token.name
             for token in self._store.tokens()
-            if token.scope == highest and not token.expires
+            if token.scope == highest and not token.expires and not owner_of(token.name)
         }
         if powerful == {name}:
             msg = Sentence(
@@ -104,7 +113,7 @@ class Tokens:
                 highest=highest,
             )
             raise StateError(msg)
-        if _NAME.fullmatch(name) is None or not self._store.remove_token(name):
+        if not self._store.remove_token(name):
             return False
         self._read_at = None
         return True
@@ -116,7 +125,8 @@ class Tokens:
     def refresh(self) -> None:
         """Read the tokens again."""
         read_at = self._clock.uptime()
-        self._by_digest = {token.digest: token for token in self._store.tokens()}
+        found = self._store.tokens()
+        self._by_digest = {token.digest: token for token in found if self._is_allowed(token)}
         self._read_at = read_at
 
     def identify(self, authorization: str | None) -> Token:

@@ -6,7 +6,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "a0011"
-down_revision = "a0008"
+down_revision = "a0009"
 branch_labels = None
 
 

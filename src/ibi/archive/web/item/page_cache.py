@@ -15,6 +15,7 @@ from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.responses import Response
 
+from ibi.foundation.web.visitor import current_visitor
 from ibi.model.clock import SECOND
 
 MAX_BYTES: Final = 16 << 20
@@ -80,9 +81,11 @@ class PageCache:
 def page_key(request: Request, persistent_base: str) -> tuple[bytes, ...]:
     """Return what a page depends on beside the state of the archive."""
     headers: Headers = request.headers
+    visitor = current_visitor()  # every page shows the name of the person who is signed in
     return (
         request.scope["raw_path"],
         request.scope["query_string"],
         headers.get("accept-language", "").encode("latin-1"),
         persistent_base.encode(),
+        f"{visitor.account} {visitor.full_name}".encode(),
     )

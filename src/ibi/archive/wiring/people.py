@@ -1,0 +1,51 @@
+"""Builds the accounts of an archive, and the pages for people who have one."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+
+from ibi.archive.ports.catalogue import Catalogue
+from ibi.archive.rules.scopes import ROLE_SCOPES, SCOPES
+from ibi.archive.settings import ArchiveSettings
+from ibi.archive.web.pages import Pages
+from ibi.archive.wiring.instance import Instance
+from ibi.foundation.accounts.people import AccountPages, People, account_pages, people_of
+from ibi.foundation.web.authorization import TokenLimits
+from ibi.foundation.web.client_address import ClientAddresses, peer_of
+from ibi.model.clock import Clock
+
+
+def build_people(
+    settings: ArchiveSettings, catalogue: Catalogue, clock: Clock, *, is_reader: bool = False
+) -> People:
+    """Return the people of an archive."""
+    return people_of(
+        "archive",
+        catalogue.accounts,
+        catalogue.tokens,
+        clock,
+        address=settings.address,
+        scopes=SCOPES,
+        roles=ROLE_SCOPES,
+        is_reader=is_reader,
+    )
+
+
+def build_account_pages(
+    instance: Instance, people: People, pages: Pages, clients: ClientAddresses
+) -> AccountPages:
+    """Return the pages of the accounts of an archive."""
+    settings, archive = instance.settings, instance.archive
+
+    async def note(act: str, actor: str, detail: Mapping[str, object]) -> None:
+        await asyncio.to_thread(archive.note, act, actor, {**detail})
+
+    return account_pages(
+        people,
+        name=settings.name,
+        render=pages.page,
+        clients=clients,
+        note=note,
+        limits=TokenLimits(instance.clock, settings.requests_a_second, peer_of),
+    )

@@ -1,0 +1,1 @@
+"""Accounts of people: passwords, sessions, invitations, and the pages for them."""

@@ -1,0 +1,107 @@
+"""Builds what a program needs of accounts, from its stores and settings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from starlette.requests import Request
+
+from ibi.foundation.accounts.accounts import Accounts
+from ibi.foundation.accounts.api import AccountsApi
+from ibi.foundation.accounts.invitation_pages import InvitationPages
+from ibi.foundation.accounts.sessions import Sessions
+from ibi.foundation.accounts.sign_in_pages import SignInPages
+from ibi.foundation.accounts.site import AccountSite, Mailer, NoteAct, RenderPage
+from ibi.foundation.accounts.visitors import SessionCookie, SessionVisitors
+from ibi.foundation.web.authorization import SessionAccess, TokenLimits
+from ibi.foundation.web.client_address import ClientAddresses, network_of
+from ibi.foundation.web.form_tokens import Origins
+from ibi.foundation.web.page_operations import PageGate
+from ibi.model.account import AccountStore
+from ibi.model.clock import Clock
+from ibi.model.token import Scopes, TokenStore
+
+
+@dataclass(frozen=True, slots=True)
+class People:
+    """The people of one program: who a request comes from, and what they may do."""
+
+    accounts: Accounts
+    sessions: Sessions
+    visitors: SessionVisitors
+    origins: Origins
+    clock: Clock
+    address: str
+
+    @property
+    def access(self) -> SessionAccess:
+        """Access to the API by sessions."""
+        return SessionAccess(self.visitors, self.origins)
+
+
+def people_of(  # noqa: PLR0913  # its parts
+    program: str,
+    store: AccountStore,
+    tokens: TokenStore,
+    clock: Clock,
+    *,
+    address: str,
+    scopes: Scopes,
+    roles: Mapping[str, str],
+    is_reader: bool = False,
+) -> People:
+    """Return the people of a program at an address; a reader process only finds sessions."""
+    sessions = Sessions(store, clock, is_reader=is_reader)
+    cookie = SessionCookie(program, address)
+    return People(
+        Accounts(store, tokens, clock, scopes, roles),
+        sessions,
+        SessionVisitors(sessions, cookie, scopes, roles),
+        Origins(address),
+        clock,
+        address,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class AccountPages:
+    """The handlers of the pages of accounts, and the gate before all pages."""
+
+    handlers: tuple[object, ...]
+    gate: PageGate
+    api: AccountsApi
+
+
+def account_pages(  # noqa: PLR0913  # its parts
+    people: People,
+    *,
+    name: str,
+    render: RenderPage,
+    clients: ClientAddresses,
+    note: NoteAct,
+    limits: TokenLimits | None = None,
+    mailer: Mailer | None = None,
+) -> AccountPages:
+    """Return the pages of accounts of a program, which has a name."""
+
+    def network(request: Request) -> str:
+        return network_of(clients.reader(request))
+
+    site = AccountSite(
+        accounts=people.accounts,
+        sessions=people.sessions,
+        visitors=people.visitors,
+        origins=people.origins,
+        clock=people.clock,
+        address=people.address,
+        name=name,
+        render=render,
+        network=network,
+        note=note,
+        mailer=mailer,
+    )
+    sign_in = SignInPages(site)
+    gate = PageGate(people.visitors, people.origins, sign_in, limits)
+    api = AccountsApi(people.accounts, people.address, note)
+    return AccountPages((sign_in, InvitationPages(site, sign_in)), gate, api)
