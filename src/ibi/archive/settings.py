@@ -22,6 +22,7 @@ from ibi.foundation.settings_file import (
     are_networks,
     is_address,
     is_mail_address,
+    is_place,
     place_of,
     place_to_listen,
     raising,
@@ -105,6 +106,10 @@ class ArchiveSettings:
     """Days after which all files are checked again; 0 if only on request."""
     audit_megabytes_a_second: int = 50
     """The pace of the periodic audits."""
+    smtp: str = ""
+    """HOST:PORT of the mail server; empty if messages are not sent."""
+    mail_from: str = ""
+    """The sender of messages."""
     logo: str = ""
     """The path of an image: SVG, PNG, WebP or JPEG, relative to the folder."""
     accent: str = ""
@@ -206,6 +211,12 @@ def _check(settings: ArchiveSettings) -> None:
             ("copies_hours", settings.copies_hours >= 0, "hours, or 0 for never"),
             ("audit_days", settings.audit_days >= 0, "days, or 0 for never"),
             ("audit_megabytes_a_second", settings.audit_megabytes_a_second >= 1, "1 or more"),
+            ("smtp", not settings.smtp or is_place(settings.smtp), "HOST:PORT"),
+            (
+                "mail_from",
+                is_mail_address(settings.mail_from) if settings.smtp else True,
+                "an e-mail address, if `smtp` is set",
+            ),
             *identity_checks(settings),
             ("publisher", settings.publisher.isprintable(), "one line, the name of a publisher"),
             ("workers", 1 <= settings.workers <= MAX_WORKERS, f"1 to {MAX_WORKERS}"),

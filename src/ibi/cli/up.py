@@ -14,6 +14,7 @@ import click
 from ibi.archive.cli.options import original_option
 from ibi.client.archive import RemoteArchive
 from ibi.errors import StorageFullError
+from ibi.foundation.accounts.first_administrator import NO_ADMINISTRATOR
 from ibi.foundation.cli.options import data_option, refuse_closed_output
 from ibi.foundation.processes.server import address_of, interrupt_on_sigterm, run_together
 from ibi.foundation.settings_file import usual_place
@@ -111,6 +112,10 @@ class _Start:
             )
         if self._installation.made:
             self._welcome()
+        if self._installation.administrator_links:
+            _say(NO_ADMINISTRATOR)
+            for link in self._installation.administrator_links:
+                _say(f"  {link}")
         if self._wants_demo:
             _say("\nOpen in a browser:")
             addresses = self._installation.link.resolver, self._installation.settings.address

@@ -153,6 +153,14 @@ def place_to_listen(listen: str) -> tuple[str, int]:
     return (host[1:-1] if host[0] + host[-1] == "[]" else host), int(port)
 
 
+def is_place(text: str) -> bool:
+    """Return whether a text is HOST:PORT."""
+    try:
+        return bool(place_to_listen(text))
+    except RequestError:
+        return False
+
+
 def place_of(folder: Path, given: str) -> str:
     """Return the place of a database: a URL unchanged, a path relative to the instance's folder."""
     refuse_other_url(given)

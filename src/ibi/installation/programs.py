@@ -19,6 +19,7 @@ from ibi.archive.rules.announcement import Link, new_registration_key, resolver_
 from ibi.archive.settings import ARCHIVE_FILE, ArchiveSettings
 from ibi.archive.wiring.app import archive_app as wired_archive_app
 from ibi.archive.wiring.instance import Instance
+from ibi.archive.wiring.people import administrator_link
 from ibi.archive.wiring.restored_start import check_restored
 from ibi.errors import RequestError, shown
 from ibi.foundation.cli.instance_commands import local_token
@@ -52,6 +53,8 @@ class Installation:
     links: CatalogueLinks
     link: Link
     """The link of the archive to the resolver, as it was before the start."""
+    administrator_links: tuple[str, ...]
+    """A link for each program of which no administrator has an account."""
     made: tuple[Path, ...]
     """The folders of the instances that were just made; each has a token in it."""
 
@@ -98,6 +101,7 @@ def opened(
             announcer,
             CatalogueLinks(archive.catalogue.links),
             link,
+            tuple(filter(None, (administrator_link(archive, _WHO),))),
             new,
         )
 

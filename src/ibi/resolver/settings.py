@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, Literal
 
-from ibi.errors import LabelError, RequestError, ResolverRequestError, shown
+from ibi.errors import LabelError, ResolverRequestError, shown
 from ibi.foundation import settings_file
 from ibi.foundation.pages.identity_settings import identity_checks
 from ibi.foundation.settings_file import (
@@ -17,6 +17,7 @@ from ibi.foundation.settings_file import (
     are_networks,
     is_address,
     is_mail_address,
+    is_place,
     place_of,
     place_to_listen,
     raising,
@@ -154,7 +155,7 @@ def _check(settings: ResolverSettings) -> None:
             ("digest_names", settings.digest_names >= 0, "0 or more"),
             ("messages_a_second", settings.messages_a_second >= 1, "1 or more"),
             ("requests_a_second", settings.requests_a_second >= 1, "1 or more"),
-            ("smtp", not settings.smtp or _is_place(settings.smtp), "HOST:PORT"),
+            ("smtp", not settings.smtp or is_place(settings.smtp), "HOST:PORT"),
             *identity_checks(settings),
             ("workers", 1 <= settings.workers <= MAX_WORKERS, f"1 to {MAX_WORKERS}"),
             (
@@ -185,10 +186,3 @@ def _are_gateways(gateways: dict[str, str]) -> bool:
     return gateways.keys() == _gateways().keys() and all(
         not url or url.startswith(("http://", "https://")) for url in gateways.values()
     )
-
-
-def _is_place(text: str) -> bool:
-    try:
-        return bool(place_to_listen(text))
-    except RequestError:
-        return False

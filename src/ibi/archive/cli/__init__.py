@@ -18,7 +18,7 @@ _MODULES: Final = {
     ),
     "ibi.archive.cli.collection": ("collection",),
     "ibi.archive.cli.administration": (
-        "link", "unlink", "links", "reserve", "reserved", "token",
+        "link", "unlink", "links", "reserve", "reserved", "token", "account",
     ),
     "ibi.archive.cli.audit": ("audit",),
     "ibi.archive.cli.copies": ("copy", "copies", "drop"),

@@ -1,4 +1,4 @@
-"""`ibi archive link`, `reserve`, `token`: the administration of an archive."""
+"""`ibi archive link`, `reserve`, `token`, `account`: the administration of an archive."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from urllib.parse import quote
 import click
 
 from ibi.archive.cli.options import ARCHIVE, archive_options
-from ibi.archive.rules.scopes import SCOPES
+from ibi.archive.rules.scopes import ROLE_SCOPES, SCOPES
 from ibi.client.archive import RemoteArchive
+from ibi.foundation.cli.account_commands import account_group
 from ibi.foundation.cli.options import json_option, show
 from ibi.foundation.cli.token_commands import token_group
 
@@ -100,3 +101,4 @@ def reserved(archive: RemoteArchive, *, as_json: bool) -> None:
 
 
 token = token_group(ARCHIVE, SCOPES.names, "deposit", "library")
+account = account_group(ARCHIVE, tuple(ROLE_SCOPES))

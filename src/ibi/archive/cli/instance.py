@@ -25,6 +25,7 @@ from ibi.archive.settings import (
     read_archive,
 )
 from ibi.archive.wiring.instance import Instance
+from ibi.archive.wiring.people import administrator_link
 from ibi.archive.wiring.restored_start import check_restored
 from ibi.archive.wiring.stores import open_catalogue
 from ibi.foundation.cli.instance_commands import (
@@ -106,7 +107,13 @@ def init(folder: Path | None, *, as_json: bool, **options: str | int | bool | No
     with new_instance(ARCHIVE, settings), _opened(settings) as opened:
         service = opened.archive.create_service(record, settings.administrator or "init")
         secret = first_token(settings.folder, opened.catalogue.tokens, SystemClock(), SCOPES)
-    facts = {"archive": str(given), "service": str(service.forms.label), "token": secret}
+        link = administrator_link(opened, "init")
+    facts = {
+        "archive": str(given),
+        "service": str(service.forms.label),
+        "token": secret,
+        "administrator": link,
+    }
     show_made(facts, as_json=as_json)
     if settings.host == LOCAL_HOST:
         text = f"Labels are minted under {LOCAL_HOST}: good for a try only."

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import Final
 
+from ibi.archive.rules.scopes import ADMINISTER
 from ibi.archive.web.admin.operations import ADMIN_PAGES
-from ibi.foundation.accounts.operations import ACCOUNT_PAGES
+from ibi.foundation.accounts.operations import account_page_operations
 from ibi.foundation.web.page_operations import PageOperation
 
-PAGE_OPERATIONS: Final[tuple[PageOperation, ...]] = (*ACCOUNT_PAGES, *ADMIN_PAGES)
+PAGE_OPERATIONS: Final[tuple[PageOperation, ...]] = (
+    *account_page_operations(ADMINISTER),
+    *ADMIN_PAGES,
+)
 """All pages; if two paths match a request, the first one gets it."""
 
 _FIRST_PARTS: Final = frozenset(each.path.split("/")[1] for each in PAGE_OPERATIONS)

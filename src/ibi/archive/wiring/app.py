@@ -142,7 +142,7 @@ def archive_app(instance: Instance, *, has_readers: bool = False) -> tuple[Starl
         counts_requests=not has_readers,
     )
     figures = FiguresRecorder(readings.read, recording.add)
-    accounts = build_account_pages(instance, people, templates, clients)
+    accounts = build_account_pages(instance, people, templates, clients, authorizer.tokens)
     admin = build_admin_pages(instance, templates, health, linking, tasks, auditing)
     accounts = replace(accounts, handlers=(*accounts.handlers, *admin))
     app = archive_application(

@@ -10,9 +10,12 @@ from ibi.archive.rules.scopes import ROLE_SCOPES, SCOPES
 from ibi.archive.settings import ArchiveSettings
 from ibi.archive.web.pages import Pages
 from ibi.archive.wiring.instance import Instance
+from ibi.foundation.accounts.first_administrator import first_administrator
 from ibi.foundation.accounts.people import AccountPages, People, account_pages, people_of
+from ibi.foundation.system.smtp import SmtpMailer
 from ibi.foundation.web.authorization import TokenLimits
 from ibi.foundation.web.client_address import ClientAddresses, peer_of
+from ibi.foundation.web.tokens import Tokens
 from ibi.model.clock import Clock
 
 
@@ -32,8 +35,21 @@ def build_people(
     )
 
 
+def administrator_link(instance: Instance, made_by: str) -> str:
+    """Return the link for the first administrator; empty if there is one already."""
+    return first_administrator(
+        instance.settings.address,
+        instance.catalogue.accounts,
+        instance.catalogue.tokens,
+        instance.clock,
+        SCOPES,
+        ROLE_SCOPES,
+        made_by,
+    )
+
+
 def build_account_pages(
-    instance: Instance, people: People, pages: Pages, clients: ClientAddresses
+    instance: Instance, people: People, pages: Pages, clients: ClientAddresses, tokens: Tokens
 ) -> AccountPages:
     """Return the pages of the accounts of an archive."""
     settings, archive = instance.settings, instance.archive
@@ -47,5 +63,7 @@ def build_account_pages(
         render=pages.page,
         clients=clients,
         note=note,
+        token_list=tokens,
+        mailer=SmtpMailer(settings.smtp, settings.mail_from) if settings.smtp else None,
         limits=TokenLimits(instance.clock, settings.requests_a_second, peer_of),
     )

@@ -229,12 +229,14 @@ class Accounts:
         made, now = self._hashes.make(checked), self._clock.wall()
         return self.store.change(name, lambda each: replace(each, password=made, changed=now))
 
-    def check_password(self, account: Account, current: str, network: str) -> None:
+    def check_password(
+        self, account: Account, current: str, network: str, field: str = "current"
+    ) -> None:
         """Raise FieldError unless a text is the password of an account."""
         limits = rules.guess_limits(account.name, network)
         self._charge(limits)
         if not self._hashes.matches(account.password, rules.normal_password(current)):
-            raise FieldError("current", _WRONG)
+            raise FieldError(field, _WRONG)
         self.store.refund(limits)
 
     def set_role(self, name: str, role: str) -> Account:

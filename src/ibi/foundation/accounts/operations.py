@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Final
-
-from ibi.foundation.accounts import invitation_pages, sign_in_pages
+from ibi.foundation.accounts import account_pages, admin_pages, invitation_pages, sign_in_pages
 from ibi.foundation.web.page_operations import PageOperation
 
-ACCOUNT_PAGES: Final[tuple[PageOperation, ...]] = (
-    *sign_in_pages.OPERATIONS,
-    *invitation_pages.OPERATIONS,
-)
+
+def account_page_operations(highest: str) -> tuple[PageOperation, ...]:
+    """Return the pages of accounts; those for administrators need the highest scope."""
+    return (
+        *sign_in_pages.OPERATIONS,
+        *invitation_pages.OPERATIONS,
+        *account_pages.OPERATIONS,
+        *admin_pages.admin_pages(highest),
+    )

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 from starlette.requests import Request
 
+from ibi.foundation.accounts.account_pages import AccountPages as OwnAccountPages
 from ibi.foundation.accounts.accounts import Accounts
+from ibi.foundation.accounts.admin_pages import AdminPages
 from ibi.foundation.accounts.api import AccountsApi
 from ibi.foundation.accounts.invitation_pages import InvitationPages
 from ibi.foundation.accounts.sessions import Sessions
@@ -18,6 +20,7 @@ from ibi.foundation.web.authorization import SessionAccess, TokenLimits
 from ibi.foundation.web.client_address import ClientAddresses, network_of
 from ibi.foundation.web.form_tokens import Origins
 from ibi.foundation.web.page_operations import PageGate
+from ibi.foundation.web.tokens import Tokens
 from ibi.model.account import AccountStore
 from ibi.model.clock import Clock
 from ibi.model.token import Scopes, TokenStore
@@ -80,6 +83,7 @@ def account_pages(  # noqa: PLR0913  # its parts
     render: RenderPage,
     clients: ClientAddresses,
     note: NoteAct,
+    token_list: Tokens,
     limits: TokenLimits | None = None,
     mailer: Mailer | None = None,
 ) -> AccountPages:
@@ -104,4 +108,10 @@ def account_pages(  # noqa: PLR0913  # its parts
     sign_in = SignInPages(site)
     gate = PageGate(people.visitors, people.origins, sign_in, limits)
     api = AccountsApi(people.accounts, people.address, note)
-    return AccountPages((sign_in, InvitationPages(site, sign_in)), gate, api)
+    handlers = (
+        sign_in,
+        InvitationPages(site, sign_in),
+        OwnAccountPages(site, token_list),
+        AdminPages(site),
+    )
+    return AccountPages(handlers, gate, api)

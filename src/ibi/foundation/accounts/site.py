@@ -11,7 +11,6 @@ from typing import Protocol, TypeAlias, TypeVar
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from ibi.errors import Sentence
 from ibi.foundation.accounts.accounts import Accounts
 from ibi.foundation.accounts.sessions import Sessions
 from ibi.foundation.accounts.visitors import SessionVisitors
@@ -75,7 +74,7 @@ class FormView:
     """A form as it is shown again: what was typed, and the fault of each field."""
 
     filled: Mapping[str, str] = field(default_factory=dict)
-    faults: Mapping[str, Sentence] = field(default_factory=dict)
+    faults: Mapping[str, str] = field(default_factory=dict)
 
     def value(self, name: str) -> str:
         """Return what was typed into a field."""

@@ -23,6 +23,10 @@ from ibi.model.clock import Clock
 from ibi.model.token import Scopes, TokenStore
 
 SHOWN_ONCE: Final = "This token may do everything. It is shown only now: keep it."
+FIRST_ACCOUNT: Final = (
+    "Open the link of the administrator in a browser, once it runs, to make the first account; it "
+    "works once, for a week."
+)
 
 
 class InstanceSettings(Protocol):
@@ -86,6 +90,8 @@ def show_made(facts: dict[str, str], *, as_json: bool) -> None:
     """Show the new instance, with its first token."""
     show(facts, "\n".join(f"{name} {fact}" for name, fact in facts.items()), as_json=as_json)
     click.echo(SHOWN_ONCE, err=True)
+    if "administrator" in facts:
+        click.echo(FIRST_ACCOUNT, err=True)
 
 
 def serve_instance(  # noqa: PLR0913, PLR0917  # what differs between the programs

@@ -128,6 +128,14 @@ class Program(Generic[R]):
         own = "" if typed_options("token") else instance_lock.token_of(place)
         return self.remote(found, own or token or "")
 
+    def texts(self, summary: str, *examples: str) -> tuple[str, str | None]:
+        """Return the help and the epilog of a command, with its examples where they belong."""
+        if not self.has_epilogs:
+            return f"{summary}\n\nExample: {examples[0]}", None
+        if len(examples) == 1:
+            return summary, f"Example: {examples[0]}"
+        return summary, "\b\nExamples:\n" + "".join(f"  {each}\n" for each in examples)
+
     def serve_options(self, command: F) -> F:
         """Add --data, --listen and --workers."""
         listen = click.option(

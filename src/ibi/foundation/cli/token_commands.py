@@ -55,22 +55,13 @@ def token_group(program: Program[R], scopes: Sequence[str], scope: str, name: st
         (remove, f"remove {name}", "Remove the token called NAME."),
     )
     examples = [f"ibi {program.name} token {example}" for _, example, _ in commands]
-    text, epilog = _texts(program, "Say who may do what over HTTP.", *examples)
+    text, epilog = program.texts("Say who may do what over HTTP.", *examples)
     group = click.Group("token", help=text, epilog=epilog)
     for (callback, words, summary), example in zip(commands, examples, strict=True):
-        text, epilog = _texts(program, summary, example)
+        text, epilog = program.texts(summary, example)
         group.command(words.partition(" ")[0], help=text, epilog=epilog)(callback)
     return group
 
 
 def _expiry(expires: str | None) -> list[str]:
     return [f"expires {expires}"] if expires else []
-
-
-def _texts(program: Program[R], summary: str, *examples: str) -> tuple[str, str | None]:
-    """Return the help and the epilog of a command, with its examples where the program has them."""
-    if not program.has_epilogs:
-        return f"{summary}\n\nExample: {examples[0]}", None
-    if len(examples) == 1:
-        return summary, f"Example: {examples[0]}"
-    return summary, "\b\nExamples:\n" + "".join(f"  {each}\n" for each in examples)

@@ -64,6 +64,8 @@ class FiguresView:
     steps: tuple[int, ...]
     """When each step begins, in seconds of POSIX time, the oldest first."""
     plots: tuple[FiguresPlot, ...]
+    known: tuple[bool, ...]
+    """Whether anything is known of each step: nothing is if the service did not run."""
 
     @property
     def columns(self) -> tuple[ShownColumn, ...]:
@@ -103,7 +105,8 @@ def figures_view(
     steps = _months(now) if span == "year" else _regular(span, now)
     tallies = _by_step(periods, steps)
     whole = total(tallies)
-    return FiguresView(span, steps, tuple(_plot(columns, tallies, whole) for columns in plots))
+    shown = tuple(_plot(columns, tallies, whole) for columns in plots)
+    return FiguresView(span, steps, shown, tuple(map(bool, tallies)))
 
 
 def _plot(columns: Sequence[Column], tallies: Sequence[Tally], whole: Tally) -> FiguresPlot:

@@ -118,6 +118,15 @@ class Tokens:
         self._read_at = None
         return True
 
+    def of(self, owner: str) -> list[Token]:
+        """Return the valid personal tokens of an account, by its name in histories."""
+        now = self._clock.wall()
+        return [
+            each
+            for each in self._store.tokens()
+            if each.name.startswith(f"{owner}/") and each.is_valid(now)
+        ]
+
     def is_stale(self) -> bool:
         """Return whether the store should be read before the next `authenticate`."""
         return self._read_at is None or self._clock.uptime() - self._read_at > self._trusted_for

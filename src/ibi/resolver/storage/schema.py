@@ -148,6 +148,51 @@ token = sa.Table(
     sa.Column("scope", sa.Text, nullable=False),
     sa.Column("created", sa.BigInteger, nullable=False),
 )
+# People with accounts, and their signed-in browsers.
+account = sa.Table(
+    "resolver_account",
+    SCHEMA,
+    sa.Column("name", sa.Text(collation="C").with_variant(sa.Text(), "sqlite"), primary_key=True),
+    sa.Column("full_name", sa.Text, nullable=False),
+    sa.Column("mail", sa.Text, nullable=False),
+    sa.Column("mail_key", sa.Text, unique=True),
+    sa.Column("role", sa.Text, nullable=False),
+    sa.Column("state", sa.Text, nullable=False),
+    sa.Column("password", sa.Text, nullable=False),
+    sa.Column("subject", sa.Text, unique=True),
+    sa.Column("created", sa.BigInteger, nullable=False),
+    sa.Column("changed", sa.BigInteger, nullable=False),
+)
+session = sa.Table(
+    "resolver_session",
+    SCHEMA,
+    sa.Column("digest", sa.Text, primary_key=True),
+    sa.Column("account", sa.Text, nullable=False),
+    sa.Column("created", sa.BigInteger, nullable=False),
+    sa.Column("seen", sa.BigInteger, nullable=False),
+    sa.Column("agent", sa.Text, nullable=False),
+    sa.Index("resolver_session_of_account", "account"),
+)
+# Invitations, and links for new passwords; each is removed when it is used.
+account_link = sa.Table(
+    "resolver_account_link",
+    SCHEMA,
+    sa.Column("digest", sa.Text, primary_key=True),
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("account", sa.Text, nullable=False),
+    sa.Column("role", sa.Text, nullable=False),
+    sa.Column("mail", sa.Text, nullable=False),
+    sa.Column("made_by", sa.Text, nullable=False),
+    sa.Column("created", sa.BigInteger, nullable=False),
+    sa.Column("expires", sa.BigInteger, nullable=False),
+)
+# Up to when guesses have used up the rate of a limit.
+guess = sa.Table(
+    "resolver_guess",
+    SCHEMA,
+    sa.Column("key", sa.Text, primary_key=True),
+    sa.Column("until", sa.BigInteger, nullable=False),
+)
 # A row for each minute, hour and day of the figures over time (foundation.figures).
 figure = sa.Table(
     "resolver_figure",

@@ -9,16 +9,19 @@ from pathlib import Path
 from starlette.applications import Starlette
 from starlette.requests import Request
 
+from ibi.foundation.accounts.people import AccountPages
 from ibi.foundation.interprocess.worker_metrics import encoded_metrics, page_for, set_metrics_source
 from ibi.foundation.system.disk import check_room
 from ibi.foundation.web import openapi
 from ibi.foundation.web.authorization import Authorizer
 from ibi.foundation.web.base_app import application
 from ibi.foundation.web.operations import routes_of
+from ibi.foundation.web.page_operations import page_routes
 from ibi.foundation.web.status import StatusApi
 from ibi.resolver.search.conflicts import Conflicts
 from ibi.resolver.web.metrics import ResolverMetrics
 from ibi.resolver.web.operations import DESCRIPTION, OPERATIONS
+from ibi.resolver.web.page_operations import PAGE_OPERATIONS
 from ibi.resolver.web.public_routes import ResolverPublicRoutes
 from ibi.resolver.web.register_page import RegisterPage
 from ibi.resolver.web.search_page import SearchPage
@@ -36,6 +39,7 @@ class ResolverApp:
         register_page: RegisterPage,
         search_page: SearchPage,
         reading: ResolverPublicRoutes,
+        accounts: AccountPages,
         metrics: ResolverMetrics,
         version: str,
         folder: Path,
@@ -51,6 +55,7 @@ class ResolverApp:
         self._register_page = register_page
         self._search_page = search_page
         self._reading = reading
+        self._accounts = accounts
         self._metrics = metrics
         self._open_conflicts = 0
         self._folder = folder
@@ -65,10 +70,17 @@ class ResolverApp:
         routes = [
             *routes_of(OPERATIONS, (*self._apis, self._reading, self._status), self._authorizer),
             *self._register_page.routes,
+            *page_routes(PAGE_OPERATIONS, self._accounts.handlers, self._accounts.gate),
             *self._search_page.routes,
             *self._reading.routes,
         ]
-        app = application(routes, self._lifespan, self._reading.problem, self._metrics.observe)
+        app = application(
+            routes,
+            self._lifespan,
+            self._reading.problem,
+            self._metrics.observe,
+            self._accounts.gate.visitors,
+        )
         set_metrics_source(app, self._encoded_metrics)
         return app
 

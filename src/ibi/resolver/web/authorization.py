@@ -9,7 +9,13 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from ibi.errors import Sentence
-from ibi.foundation.web.authorization import Authenticator, Authorizer, Policy, TokenLimits
+from ibi.foundation.web.authorization import (
+    Authenticator,
+    Authorizer,
+    Policy,
+    SessionAccess,
+    TokenLimits,
+)
 from ibi.foundation.web.client_address import ClientAddresses, network_of
 from ibi.foundation.web.rate_limit import RateLimit
 from ibi.model.clock import Clock
@@ -22,15 +28,19 @@ REGISTRATIONS_AN_HOUR: Final = 10
 """Registrations an hour of one client's network: more are not plausible."""
 
 
-def resolver_authorizer(
+def resolver_authorizer(  # noqa: PLR0913  # its parts
     authenticator: Authenticator,
     clients: ClientAddresses,
     clock: Clock,
     rate: int,
     *,
     is_open: bool,
+    sessions: SessionAccess | None = None,
 ) -> Authorizer:
-    """Return the authorizer of a resolver; `is_open` if registration is open."""
+    """Return the authorizer of a resolver; `is_open` if registration is open.
+
+    `sessions` finds the people who are signed in.
+    """
     registrations = RateLimit(clock, 1, _HOUR)
 
     def network(request: Request) -> str:
@@ -43,4 +53,4 @@ def resolver_authorizer(
         registrations.admit(network(request), _HOUR // REGISTRATIONS_AN_HOUR)
 
     limits = TokenLimits(clock, rate, network)
-    return Authorizer(authenticator, limits, {OPEN_REGISTRATION: check_registration})
+    return Authorizer(authenticator, limits, {OPEN_REGISTRATION: check_registration}, sessions)

@@ -11,6 +11,7 @@ from ibi.foundation.pages.site import Entry
 from ibi.foundation.pages.templates import Page, ProblemView, Templates
 from ibi.identifier.language_preference import LanguagePreference
 from ibi.resolver.rules.archive_site import site_of
+from ibi.resolver.web.page_operations import FIRST_PARTS
 from ibi.resolver.web.search_views import SearchView
 from ibi.resolver.web.views import (
     ArchivesView,
@@ -42,13 +43,15 @@ class ResolverPages:
 
     def __init__(self, identity: SiteIdentity, base: str) -> None:
         """Read templates and translations; `base` is the resolver's public address."""
+        links = ResolverLinks(base)
+        links.personal = FIRST_PARTS
         self._templates = Templates(
             "ibi.resolver.web",
-            identity.site(NAVIGATION, FOOTER),
-            ResolverLinks(base),
+            identity.site(NAVIGATION, FOOTER, has_accounts=True),
+            links,
             {"translated_reason": translated_reason, "site_of": site_of},
         )
-        self._page = self._templates.page
+        self._page = self.page = self._templates.page
         self.site_files = identity.files
         self._imprint = ImprintView(identity.imprint_text)
 

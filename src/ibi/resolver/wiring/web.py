@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from importlib import metadata
 
 from ibi.errors import NotOnRecordError
+from ibi.foundation.accounts.people import People
 from ibi.foundation.figures.recorder import FiguresRecorder, FiguresWriter
 from ibi.foundation.pages.identity import identity_of
 from ibi.foundation.system.dns import DnsTexts
@@ -49,6 +50,7 @@ from ibi.resolver.web.registry_api import RegistryApi, log_token
 from ibi.resolver.web.search_page import SearchLimits, SearchPage
 from ibi.resolver.wiring.background import BackgroundServices
 from ibi.resolver.wiring.builders import Base, Digests, Searches, Workers
+from ibi.resolver.wiring.people import build_account_pages, build_people
 from ibi.resolver.workers.leases import HEALTH_CHECK
 
 
@@ -58,6 +60,7 @@ class Access:
 
     tokens: Tokens
     authorizer: Authorizer
+    people: People
 
 
 def build_access(base: Base, *, is_one_of_several: bool) -> Access:
@@ -65,15 +68,23 @@ def build_access(base: Base, *, is_one_of_several: bool) -> Access:
     settings, clock = base.settings, base.clock
     # A token that another worker made or removed takes effect at once.
     trusted_for = 0 if is_one_of_several else STALE_TIME
-    tokens = Tokens(base.store.tokens, clock, SCOPES, trusted_for=trusted_for)
+    people = build_people(base)
+    tokens = Tokens(
+        base.store.tokens,
+        clock,
+        SCOPES,
+        trusted_for=trusted_for,
+        is_allowed=people.accounts.allows_token,
+    )
     authorizer = resolver_authorizer(
         Authenticator(tokens, clock),
         base.clients,
         clock,
         settings.requests_a_second,
         is_open=settings.open_registration,
+        sessions=people.access,
     )
-    return Access(tokens, authorizer)
+    return Access(tokens, authorizer, people)
 
 
 def build_fast_redirects(base: Base, workers: Workers, digests: Digests) -> FastRedirects:
@@ -203,6 +214,9 @@ def build_app(  # noqa: PLR0913, PLR0917  # all capabilities
     opening = OpenRegistration(registry, _domain_proof(base), is_open=settings.open_registration)
     pages = ResolverPages(identity_of(settings), settings.address)
     words, names, limits = endpoints.words, endpoints.details.names, endpoints.limits
+    accounts = build_account_pages(
+        base, access.people, pages, access.tokens, services, names, notices
+    )
     search = SearchPage(settings.address, words, names, limits, base.clock, pages)
 
     @asynccontextmanager
@@ -222,6 +236,7 @@ def build_app(  # noqa: PLR0913, PLR0917  # all capabilities
             RegistrationsApi(registry, opening, notices, messages, about),
             endpoints.changes,
             search,
+            accounts.api,
             FiguresApi(base.store.figures, base.clock, BOUNDS),
             TokensApi(base.store.tokens, access.tokens, log_token, NotOnRecordError),
         ),
@@ -242,6 +257,7 @@ def build_app(  # noqa: PLR0913, PLR0917  # all capabilities
             pages,
             metrics,
         ),
+        accounts,
         metrics,
         version,
         settings.folder,
