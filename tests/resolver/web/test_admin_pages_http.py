@@ -1,4 +1,4 @@
-"""The pages of operators: archives, registrations, conflicts and traffic, with a yes for each act."""
+"""The pages of operators: archives, registrations, conflicts, traffic, and a yes for each act."""
 
 from __future__ import annotations
 
@@ -11,18 +11,23 @@ import pytest
 
 from tests.support.clients.browser import Browser
 from tests.support.doubles.archive import ArchiveDouble
-from tests.support.servers.postgres import DATABASES, database_options
+from tests.support.servers.postgres import database_options
 from tests.support.servers.resolver import ResolverServer
 from tests.support.waiting import wait_until
 
 LABEL = "8JMKD3MGP7W/3EPGUE5"
 MISSING = "8JMKD3MGP7W/3EPGUEA"
-ROGUE = "8JMKD3MGP7W/3EPGUFC"
-PENDING = "sid.inpe.br/mtc-m19/2013/09.04.12.27.57"
+ROGUE = "8JMKD3MGP8W/34PHP47"
+PENDING = "8JMKD3MGP8W/34PHP4E"
+OTHER = "8JMKD3MGP8W/34PHP4A"
 PAGES = ("", "/registrations", "/conflicts", "/figures", "/figures?span=day", "/audit-log")
-MAIL = f"""From: admin@example.org
-To: resolver@example.org
-Subject: registration
+MESSAGE = """\
+From: Gerald <admin@example.org>
+Subject: Cadastro de um novo Arquivo
+Content-Type: text/plain; charset=utf-8
+
+archiveserviceibi = {service}
+registrationkey = 1234567890
 """
 
 
@@ -127,8 +132,8 @@ def test_an_archive_is_excluded_after_a_yes(scene: Scene) -> None:
 
 @pytest.mark.parametrize("act", ["accept", "refuse"])
 def test_a_registration_is_decided_after_a_yes(scene: Scene, act: str) -> None:
-    mail = registration_mail(PENDING)
-    took = scene.resolver.api("POST", "registrations/mail", mail, content_type="message/rfc822")
+    mail = MESSAGE.format(service=PENDING).encode()
+    took = scene.resolver.api("POST", "registrations/mail", mail)
     assert took.status == 202, took.body
     wait_until(lambda: PENDING in re.sub("<wbr>", "", _page(scene, "/admin/registrations")))
     question = scene.operator.get(f"/admin/decision?act={act}&service={PENDING}")
@@ -149,10 +154,21 @@ def _page(scene: Scene, path: str) -> str:
     return scene.operator.get(path, Accept="text/html").body.decode()
 
 
-def registration_mail(service: str) -> bytes:
-    """Return the message by which an administrator asks for a registration (004, 5.1)."""
-    subject = "IBI archive registration"
-    return f"From: admin@example.org\r\nSubject: {subject}\r\n\r\n{service}\r\n".encode()
+def test_an_operator_registers_an_archive(scene: Scene) -> None:
+    bad = {"service": "no <label>", "administrator": "a@example.org", "hosts": "x.example.org"}
+    refused = scene.operator.post("/admin/registrations", bad)
+    assert refused.status == 400
+    assert b'value="no &lt;label&gt;"' in refused.body
+    assert b"service-fault" in refused.body
+    good = {"service": OTHER, "administrator": "a@example.org", "hosts": ""}
+    assert scene.reader.post("/admin/registrations", good).status == 403
+    made = scene.operator.post("/admin/registrations", good)
+    assert made.status == 201, made.body
+    assert b'id="made-key"' in made.body
+    assert b"made-key" not in scene.operator.get("/admin/registrations").body
+    wait_until(lambda: OTHER in scene.resolver.archives())
+    assert ("@ana", "register") in scene.history()
+    scene.operator.post("/admin/decision", {"act": "remove", "service": OTHER})
 
 
 @pytest.mark.parametrize("act", ["", "destroy"])
@@ -171,7 +187,7 @@ def test_a_conflict_is_settled_after_a_yes(scene: Scene) -> None:
         label = "8JMKD3MGP7W/3EPGUHK"
         scene.archive.hold(label)
         rogue.hold(label)
-        scene.resolver.get(f"/{label}")
+        scene.resolver.get(f"/{label}?ibiurl.requireditemstatus=Original")
         wait_until(lambda: bool(scene.resolver.api("GET", "conflicts").json()["conflicts"]))
         [conflict] = scene.resolver.api("GET", "conflicts").json()["conflicts"]
         path = f"/admin/conflicts/{conflict['number']}"

@@ -9,7 +9,7 @@ from typing import Final
 
 from starlette.responses import Response
 
-from ibi.errors import IbiError, NotOnRecordError, Sentence
+from ibi.errors import IbiError, LabelError, NotOnRecordError, Sentence
 from ibi.foundation.accounts.site import see_other
 from ibi.foundation.pages.administration import ADMIN, AdminSite, Question
 from ibi.foundation.web.page_operations import PageRequest
@@ -30,11 +30,24 @@ _LONGEST_NOTE: Final = 2000
 """Characters of a note on a settlement."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RegistrationsView:
-    """The registrations that wait for the operator."""
+    """The registrations that wait for the operator, and the form of a new one."""
 
     pending: list[RegisteredArchive]
+    made: RegisteredArchive | None = None
+    """The archive that was just registered, whose key is shown only now."""
+    key: str = field(default="", repr=False)
+    filled: Mapping[str, str] = field(default_factory=dict)
+    faults: Mapping[str, str] = field(default_factory=dict)
+
+    def value(self, name: str) -> str:
+        """Return what was typed into a field."""
+        return self.filled.get(name, "")
+
+    def fault(self, name: str) -> str:
+        """Return the fault of a field; empty if there is none."""
+        return self.faults.get(name, "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +90,34 @@ class DecisionPages:
 
     async def registrations(self, request: PageRequest) -> Response:
         """Show the registrations that wait."""
-        pending = [each for each in self._registry.all() if each.state is ArchiveState.PENDING]
-        view = RegistrationsView(pending)
+        view = RegistrationsView(pending=self._pending())
         return self._site.page(request, "admin_registrations.html", view, REGISTRATIONS)
+
+    def _pending(self) -> list[RegisteredArchive]:
+        return [each for each in self._registry.all() if each.state is ArchiveState.PENDING]
+
+    async def register(self, request: PageRequest) -> Response:
+        """Register an archive, and show its key, once."""
+        names = ("service", "administrator", "hosts")
+        filled = {name: request.fields.get(name).strip() for name in names}
+        status = HTTPStatus.CREATED
+        try:
+            made, key = await self._registry.register(
+                parse(filled["service"]),
+                None,
+                filled["administrator"],
+                tuple(filled["hosts"].split()),
+                "operator",
+                request.visitor.actor,
+            )
+            view = RegistrationsView(pending=self._pending(), made=made, key=str(key))
+        except IbiError as error:
+            problem, _ = problem_of(error)
+            faulty = "service" if isinstance(error, LabelError) else _faulty(str(error))
+            faults = {faulty: problem.detail or problem.title}
+            view = RegistrationsView(pending=self._pending(), filled=filled, faults=faults)
+            status = HTTPStatus(problem.status)
+        return self._site.page(request, "admin_registrations.html", view, REGISTRATIONS, status)
 
     async def ask(self, request: PageRequest) -> Response:
         """Ask whether an archive is to be accepted, refused, excluded or removed."""
@@ -180,6 +218,13 @@ class DecisionPages:
         if not found or found[0].id != number:
             raise NotOnRecordError("conflict", text)
         return found[0]
+
+
+def _faulty(message: str) -> str:
+    """Return the field that a message is shown beside."""
+    if "e-mail" in message:
+        return "administrator"
+    return "hosts" if "host" in message else "service"
 
 
 def _fault(conflict: Conflict, filled: Mapping[str, str]) -> str:

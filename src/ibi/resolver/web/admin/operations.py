@@ -16,6 +16,7 @@ ADMIN_PAGES: Final = (
     PageOperation("GET", FIGURES, READ, OverviewPages.figures),
     PageOperation("GET", AUDIT_LOG, READ, OverviewPages.audit_log),
     PageOperation("GET", REGISTRATIONS, READ, DecisionPages.registrations),
+    PageOperation("POST", REGISTRATIONS, OPERATE, DecisionPages.register),
     PageOperation("GET", DECIDE, OPERATE, DecisionPages.ask),
     PageOperation("POST", DECIDE, OPERATE, DecisionPages.decide),
     PageOperation("GET", CONFLICTS, READ, DecisionPages.conflicts),
