@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from ibi.archive.ports.restoration import UNRECONCILED
-from ibi.archive.rules.health import (
+from ibi.archive.health import (
     LinkFacts,
     ledger_finding,
     link_findings,
     restored_findings,
     upkeep_findings,
 )
+from ibi.archive.ports.restoration import UNRECONCILED
 from ibi.archive.settings import ARCHIVE_FILE, ArchiveSettings, read_archive
 from ibi.archive.storage.migrations import ARCHIVE_MIGRATIONS
 from ibi.client.archive import RemoteArchive

@@ -31,10 +31,9 @@ from ibi.model.clock import Clock
 from ibi.model.registration import Origin, ProvedPlace, RegisteredArchive
 from ibi.resolver.ports.store import ArchiveChange, ArchiveStore, ChangeArchive, RegistryEvent
 from ibi.resolver.ports.workers import FeedStore
-from ibi.resolver.registry.availability import Availability
+from ibi.resolver.registry.availability import Availability, ResponseTimes
 from ibi.resolver.registry.outage_writer import OutageWriter
 from ibi.resolver.registry.registration_key import hashed, issue, issue_link_secret
-from ibi.resolver.registry.response_times import ResponseTimes
 from ibi.resolver.rules import archive_transitions
 from ibi.resolver.rules.archive_roster import Roster
 from ibi.wire.addresses import is_mail_address
