@@ -7,6 +7,7 @@ The rules of the acts are pure: see `rules.item_transitions`, `rules.amendment` 
 from __future__ import annotations
 
 import uuid
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
@@ -78,6 +79,8 @@ class Archive:
         self.store = store
         self.mint = mint
         self.clock = clock
+        self.made: Counter[Act] = Counter()
+        """How many changes of each kind this process has made."""
         self._changing = RLock()
         self._unsettled = True
         # On a full disk the archive can be read; the next act completes the changes.
@@ -122,7 +125,9 @@ class Archive:
                 self.settle()
                 if not self._is_made(change):
                     raise
+                self.made[change.act] += 1
                 return
+            self.made[change.act] += 1
             # The change is durable; a failed clean-up is repeated before the next act.
             with suppress(StorageError):
                 self.store.finish(change.id)

@@ -89,8 +89,18 @@ Work: TypeAlias = Callable[[TaskProgress], None]
 class Tasks:
     """The tasks of one archive, with one thread for each kind."""
 
-    def __init__(self, store: TaskStore, clock: Clock, works: Mapping[str, Work]) -> None:
-        """Carry out each kind of task by its work; nothing runs before `start`."""
+    def __init__(
+        self,
+        store: TaskStore,
+        clock: Clock,
+        works: Mapping[str, Work],
+        note: Callable[[str, str, dict[str, object]], None] = lambda *_: None,
+    ) -> None:
+        """Carry out each kind of task by its work; nothing runs before `start`.
+
+        `note` records an act of a person, and what it was about, in the history.
+        """
+        self._note = note
         self._store = store
         self._clock = clock
         self._works = works
@@ -134,10 +144,10 @@ class Tasks:
             return last is None
         return self._clock.wall() - last.begun >= every
 
-    def cancel(self, id: str) -> Task:  # noqa: A002
+    def cancel(self, id: str, who: str = "") -> Task:  # noqa: A002
         """Cancel a task for good: what it did stays done, and no restart resumes it.
 
-        A running task ends at its next report.
+        A running task ends at its next report. `who` is the person who cancels it, if it is one.
         """
         with self._writing:
             task = self.get(id)
@@ -147,6 +157,8 @@ class Tasks:
             cancelled = self._ended(task, TaskState.CANCELLED, _CANCELLED)
             self._store.keep(cancelled)
             self._cancelled.add(id)
+        if who:
+            self._note("cancel task", who, {"task": id, "kind": task.kind})
         return cancelled
 
     def start(self) -> None:

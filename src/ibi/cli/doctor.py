@@ -13,8 +13,9 @@ from ibi.archive.settings import ARCHIVE_FILE
 from ibi.errors import printable, shown
 from ibi.foundation.cli.options import data_option, json_lines_option, show
 from ibi.installation.instance_checks import instance_findings
-from ibi.installation.machine_checks import Finding, machine_findings
+from ibi.installation.machine_checks import machine_findings
 from ibi.installation.settings import ProgramName
+from ibi.model.finding import Finding
 from ibi.resolver.cli.program import RESOLVER
 from ibi.resolver.settings import RESOLVER_FILE
 from ibi.wire.addresses import is_web_address
@@ -39,7 +40,7 @@ def doctor(folder: Path | None, *, server: str, as_json: bool) -> None:
         raise click.UsageError(f"{shown(server)} is no address: expected http://host[:port].")
     is_failing = False
     for finding in _findings(folder, server):
-        show(finding, printable(str(finding)), as_json=as_json)
+        show(finding.plain(), printable(str(finding)), as_json=as_json)
         is_failing |= finding.verdict == "failure"
     if is_failing:
         raise click.exceptions.Exit(1)

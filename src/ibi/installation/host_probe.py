@@ -1,13 +1,10 @@
-"""Inspection of an installation from outside: its files, databases, names and addresses.
+"""Inspection of an installation from outside: its databases and addresses.
 
 Nothing here changes anything: even databases are opened without writing.
 """
 
 from __future__ import annotations
 
-import os
-import shutil
-import socket
 from contextlib import closing
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
@@ -34,38 +31,6 @@ class ProbeResult:
     """The server's clock, in seconds of POSIX time; None if unknown."""
     reason: str = ""
     """Why there was no answer; empty if there was one."""
-
-
-def mode_of(path: Path) -> int | None:
-    """Return the permissions of a file; None if it is not accessible."""
-    try:
-        return path.stat().st_mode & 0o777
-    except OSError:
-        return None
-
-
-def is_writable(folder: Path) -> bool:
-    """Return whether this user may create files in a folder."""
-    return os.access(folder, os.R_OK | os.W_OK | os.X_OK)
-
-
-def free_bytes(folder: Path) -> int:
-    """Return how many bytes of a disk are free for this user."""
-    return shutil.disk_usage(folder).free
-
-
-def last_change(folder: Path) -> float:
-    """Return when something directly in a folder was last written, in seconds of POSIX time."""
-    return max((each.stat().st_mtime for each in folder.iterdir()), default=0.0)
-
-
-def addresses_of(host: str) -> tuple[str, ...]:
-    """Return the IP addresses of a name; none if it cannot be resolved."""
-    try:
-        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
-    except (OSError, UnicodeError):
-        return ()
-    return tuple(dict.fromkeys(str(entry[4][0]) for entry in found))
 
 
 def rows_of(place: str, select: str) -> list[tuple[Any, ...]]:

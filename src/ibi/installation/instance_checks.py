@@ -5,35 +5,35 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+from ibi.archive.health import (
+    LinkFacts,
+    ledger_finding,
+    link_findings,
+    restored_findings,
+    upkeep_findings,
+)
 from ibi.archive.ports.restoration import UNRECONCILED
 from ibi.archive.settings import ARCHIVE_FILE, ArchiveSettings, read_archive
 from ibi.archive.storage.migrations import ARCHIVE_MIGRATIONS
 from ibi.client.archive import RemoteArchive
 from ibi.client.resolver import RemoteResolver
 from ibi.errors import IbiError, RequestError
+from ibi.foundation.system.host_checks import disk_findings, folder_findings, name_findings
 from ibi.foundation.system.instance_lock import serving_at, token_of
 from ibi.installation import host_probe
-from ibi.installation.machine_checks import Finding
 from ibi.installation.settings import ProgramName
 from ibi.minting.rules.reservation import ReservationLimits
-from ibi.model.clock import SECOND
+from ibi.model.finding import Finding
 from ibi.resolver.settings import RESOLVER_FILE, ResolverSettings, read_resolver
 from ibi.resolver.storage.migrations import RESOLVER_MIGRATIONS
 
 _SECRETS: Final = ("token", ARCHIVE_FILE, RESOLVER_FILE)
-_OTHERS: Final = 0o077
-_LITTLE: Final = 1 << 30
-_TOO_LITTLE: Final = 100 << 20
-_SKEW: Final = 60.0
-"""Seconds by which files may seem to come from the future."""
 MAX_DIGEST_AGE_SECONDS: Final = 7200
 """Seconds after which a digest is ignored; a test checks that the resolver uses the same limit."""
-_NAMES_OF_THIS_MACHINE: Final = "localhost"
 _SERVICE: Final = "SELECT label FROM archive_item WHERE kind = 'service'"
 _UNRECONCILED: Final = f"SELECT value FROM archive_setting WHERE name = '{UNRECONCILED}'"  # noqa: S608  # our own name
 _IDENTITY: Final = "SELECT identity FROM ibi_ledger"
@@ -54,8 +54,11 @@ def instance_findings(part: ProgramName, folder: Path) -> Iterator[Finding]:
         yield Finding(part, "settings", "failure", str(fault), "mend the file")
         return
     yield Finding(part, "settings", "ok", str(folder / file))
-    yield from _folder(part, folder)
-    yield from _disk(part, settings)
+    yield from folder_findings(part, folder, _SECRETS)
+    folders = {settings.folder}
+    if isinstance(settings, ArchiveSettings):
+        folders.add(settings.root)
+    yield from disk_findings(part, folders)
     if isinstance(settings, ArchiveSettings):
         yield _database(part, "catalogue", settings.place(settings.catalogue))
         yield from _restored(settings)
@@ -64,45 +67,6 @@ def instance_findings(part: ProgramName, folder: Path) -> Iterator[Finding]:
         yield _database(part, "registry", settings.place)
     yield from _names(part, settings)
     yield from _running(part, settings)
-
-
-def _folder(part: ProgramName, folder: Path) -> Iterator[Finding]:
-    if not host_probe.is_writable(folder):
-        yield Finding(part, "folder", "failure", f"{folder} may not be written", "change its owner")
-        return
-    names = (*_SECRETS, *sorted(path.name for path in folder.glob("*.sqlite*")))
-    open_ = [name for name in names if (host_probe.mode_of(folder / name) or 0) & _OTHERS]
-    if open_:
-        paths = " ".join(str(folder / name) for name in open_)
-        text = f"others may read {' and '.join(open_)}"
-        yield Finding(part, "folder", "failure", text, f"chmod 600 {paths}, and make new tokens")
-    elif (host_probe.mode_of(folder) or 0) & _OTHERS:
-        text = f"others may look into {folder}"
-        yield Finding(part, "folder", "warning", text, f"chmod 700 {folder}")
-    else:
-        yield Finding(part, "folder", "ok", f"{folder}, for its owner alone")
-    if host_probe.last_change(folder) > time.time() + _SKEW:
-        text = "files are dated later than now: the clock was set back, or is behind"
-        yield Finding(part, "clock", "warning", text, "look at the clock")
-
-
-def _disk(part: ProgramName, settings: ArchiveSettings | ResolverSettings) -> Iterator[Finding]:
-    places = {settings.folder}
-    if isinstance(settings, ArchiveSettings):
-        places.add(settings.root)
-    for place in sorted(places):
-        try:
-            free = host_probe.free_bytes(place)
-        except OSError as failure:
-            yield Finding(part, "disk", "failure", f"{place}: {failure.strerror}", "mount it")
-            continue
-        text = f"{free / _LITTLE:.1f} GiB free in {place}"
-        if free >= _LITTLE:
-            yield Finding(part, "disk", "ok", text)
-        elif free >= _TOO_LITTLE:
-            yield Finding(part, "disk", "warning", text, "make room")
-        else:
-            yield Finding(part, "disk", "failure", text, "make room")
 
 
 def _database(part: ProgramName, name: str, place: str) -> Finding:
@@ -126,9 +90,7 @@ def _restored(settings: ArchiveSettings) -> Iterator[Finding]:
     except OSError:  # another finding says so
         return
     for (moment,) in rows:
-        text = f"from a backup of {moment}: Originals that it gave away since are not conceded"
-        advice = "stop it and run 'ibi archive concede': until then it gives no Original away"
-        yield Finding("archive", "restore", "warning", text, advice)
+        yield from restored_findings(moment)
 
 
 def _ledger(settings: ArchiveSettings) -> Finding:
@@ -137,11 +99,7 @@ def _ledger(settings: ArchiveSettings) -> Finding:
     except OSError as failure:
         text, advice = f"it cannot be read: {failure}", "see docs/how-to/mend-a-refusal.md"
         return Finding("archive", "ledger", "failure", text, advice)
-    ahead = ((mark or 0) - time.time_ns()) / SECOND
-    if ahead * SECOND > ReservationLimits().behind:
-        text = f"the clock is {ahead:.0f} s behind the last label"
-        return Finding("archive", "ledger", "failure", text, "set the clock: nothing is minted")
-    return Finding("archive", "ledger", "ok", "the last label is not ahead of the clock")
+    return ledger_finding(mark or 0, time.time_ns(), ReservationLimits().behind)
 
 
 def _names(part: ProgramName, settings: ArchiveSettings | ResolverSettings) -> Iterator[Finding]:
@@ -149,29 +107,7 @@ def _names(part: ProgramName, settings: ArchiveSettings | ResolverSettings) -> I
     hosts = {urlsplit(settings.address).hostname or ""}
     if isinstance(settings, ArchiveSettings):
         hosts.add(settings.host)
-    for host in sorted(hosts):
-        if _is_ip(host):
-            continue
-        if host.endswith(_NAMES_OF_THIS_MACHINE):
-            yield Finding(part, "name", "warning", f"{host} is good for a try only")
-            continue
-        found = host_probe.addresses_of(host)
-        own = getattr(settings, "ip", "")
-        if not found:
-            text = f"{host} cannot be resolved"
-            yield Finding(part, "name", "failure", text, "make a DNS record for it")
-        elif own and own not in found:
-            text = f"{host} is {', '.join(found)}, and `ip` in {ARCHIVE_FILE} is {own}"
-            yield Finding(part, "name", "warning", text, "one of them is wrong, or there is NAT")
-        else:
-            yield Finding(part, "name", "ok", f"{host} is {', '.join(found)}")
-
-
-def _is_ip(host: str) -> bool:
-    try:
-        return bool(ip_address(host))
-    except ValueError:
-        return False
+    yield from name_findings(part, hosts, getattr(settings, "ip", ""), ARCHIVE_FILE)
 
 
 def _running(part: ProgramName, settings: ArchiveSettings | ResolverSettings) -> Iterator[Finding]:
@@ -190,8 +126,9 @@ def _running(part: ProgramName, settings: ArchiveSettings | ResolverSettings) ->
     try:
         if part == "archive":
             archive = RemoteArchive(address, token_of(settings.folder))
-            yield from _links(archive.ask("GET", "resolvers")["links"])
-            yield from _upkeep(archive.ask("GET", "statistics/holdings"))
+            yield from link_findings(_links(archive.ask("GET", "resolvers")["links"]))
+            known = archive.ask("GET", "statistics/holdings")
+            yield from upkeep_findings(known["damaged"], known["copies"]["missing"])
         else:
             resolver = RemoteResolver(address, token_of(settings.folder))
             archives = resolver.ask("GET", "archives")["archives"]
@@ -247,34 +184,11 @@ def _is_of(settings: ArchiveSettings, facts: dict[str, Any]) -> bool:
     return bool(found) and found[0][0] in known
 
 
-def _links(links: list[dict[str, Any]]) -> Iterator[Finding]:
-    if not links:
-        yield Finding("archive", "link", "warning", "to no resolver", "'ibi archive link RESOLVER'")
-    for link in links:
-        text = f"{link['resolver']}: {link['state']} since {link['since']}"
-        if link["state"] == "included":
-            yield Finding("archive", "link", "ok", text)
-        else:
-            reason = f", {link['reason']}" if link.get("reason") else ""
-            advice = "its operator has to register the archive: 'ibi archive link' shows what"
-            if link["state"] != "refused":
-                advice = "look at both addresses, and at what is between them"
-            yield Finding("archive", "link", "warning", text + reason, advice)
-
-
-def _upkeep(known: dict[str, Any]) -> Iterator[Finding]:
-    """Check what an archive has recorded about damaged files and missing Originals."""
-    damaged, missing = known["damaged"], known["copies"]["missing"]
-    if damaged:
-        advice = "'ibi archive audit --repair' mends them from a copy elsewhere"
-        yield Finding("archive", "files", "failure", f"damaged: {damaged}", advice)
-    else:
-        yield Finding("archive", "files", "ok", "none is known to be damaged")
-    if missing:
-        text = f"the Original cannot be found of {missing}"
-        yield Finding(
-            "archive", "copies", "warning", text, "'ibi archive copies --faulty' says why"
-        )
+def _links(links: list[dict[str, Any]]) -> list[LinkFacts]:
+    return [
+        LinkFacts(link["resolver"], link["state"], link["since"], link.get("reason", ""))
+        for link in links
+    ]
 
 
 def _archives(archives: list[dict[str, Any]]) -> Finding:

@@ -7,30 +7,10 @@ import sys
 import time
 from collections.abc import Iterator
 from importlib import metadata
-from typing import Final, Literal, TypeAlias
-
-import msgspec
+from typing import Final
 
 from ibi.installation.host_probe import probe
-
-Verdict: TypeAlias = Literal["ok", "warning", "failure"]
-
-
-class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The result of one check, with advice."""
-
-    part: str
-    """What was checked: the machine, the resolver or the archive."""
-    check: str
-    verdict: Verdict
-    text: str
-    advice: str = ""
-
-    def __str__(self) -> str:
-        """Return the finding as one line."""
-        text = f"{self.verdict:7}  {self.part} {self.check}: {self.text}"
-        return f"{text}; {self.advice}" if self.advice else text
-
+from ibi.model.finding import Finding
 
 _PART: Final = "machine"
 _OLDEST_PYTHON: Final = (3, 11)

@@ -18,7 +18,7 @@ from ibi.archive.settings import (
 )
 from ibi.errors import RequestError, shown
 from ibi.foundation.settings_file import is_address, place_to_listen
-from ibi.installation.host_probe import addresses_of
+from ibi.foundation.system.host_checks import addresses_of
 from ibi.resolver.settings import RESOLVER_FILE, ResolverSettings, checked_resolver, read_resolver
 
 ProgramName: TypeAlias = Literal["archive", "resolver"]

@@ -133,6 +133,13 @@ class MemoryResolverStore:
         self._answer()
         return sorted({each.archive for each in self.history if each.act == "remove"})
 
+    def newest_events(self, before: int, limit: int) -> list[RegistryEvent]:
+        """Return the history before a number, the newest first; from the end if it is 0."""
+        self._answer()
+        return [each for each in reversed(self.history) if not before or each.number < before][
+            :limit
+        ]
+
     def events(self, after: int, limit: int) -> list[RegistryEvent]:
         """Return the history from a number on."""
         self._answer()

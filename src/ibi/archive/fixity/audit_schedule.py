@@ -100,7 +100,7 @@ class AuditSchedule:
         wanted = msgspec.to_builtins(request)
         with self._beginning:
             if request.items:
-                return tasks.begin(SOME, wanted, who)
+                return self._begun(tasks.begin(SOME, wanted, who))
             for running in tasks.newest(1, WHOLE):
                 if not running.state.has_ended:
                     if msgspec.json.decode(running.request) == wanted:
@@ -108,7 +108,13 @@ class AuditSchedule:
                     if not alone and running.who != _SCHEDULE:
                         raise _busy(running)
                     tasks.cancel(running.id)
-            return tasks.begin(WHOLE, wanted, who)
+            return self._begun(tasks.begin(WHOLE, wanted, who))
+
+    def _begun(self, task: Task) -> Task:
+        """Note in the history that a person began an audit."""
+        detail: dict[str, object] = {"task": task.id, **msgspec.json.decode(task.request)}
+        self._archive.note("audit", task.who, detail)
+        return task
 
     def begin_if_due(self, tasks: Tasks, days: int, rate: int) -> None:
         """Begin an audit of the whole archive if the last is so many days ago; 0 means never."""

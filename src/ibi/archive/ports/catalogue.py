@@ -13,6 +13,7 @@ from ibi.archive.ports.maintenance import (
     CopyStore,
     DamageStore,
     HolderStore,
+    LinkStore,
     TaskStore,
     TransferStore,
 )
@@ -20,6 +21,7 @@ from ibi.archive.ports.search import SearchIndex
 from ibi.archive.ports.statistics import Statistics
 from ibi.model.account import AccountStore
 from ibi.model.change import Change
+from ibi.model.figures import FigureStore
 from ibi.model.item import File, Item
 from ibi.model.label_pair import Forms
 from ibi.model.token import TokenStore
@@ -321,22 +323,6 @@ class SettingStore(Protocol):
         ...
 
 
-class LinkStore(Protocol):
-    """The resolvers that an archive is linked to."""
-
-    def all(self) -> dict[str, str]:
-        """Return the JSON document of each resolver, by its address."""
-        ...
-
-    def keep(self, resolver: str, document: str) -> None:
-        """Store the document of a resolver, replacing an earlier one."""
-        ...
-
-    def drop(self, resolver: str) -> None:
-        """Remove a resolver."""
-        ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Catalogue:
     """The database of an archive, in parts. What a method writes is durable when it returns.
@@ -360,6 +346,7 @@ class Catalogue:
     full_text: FullText
     pictures: Pictures
     tokens: TokenStore
+    figures: FigureStore
     accounts: AccountStore
     settings: SettingStore
     links: LinkStore

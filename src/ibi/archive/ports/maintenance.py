@@ -1,4 +1,4 @@
-"""Protocols of maintenance: stores of tasks, transfers, copies and damage, and other archives."""
+"""Protocols of maintenance: stores of tasks, transfers, copies, damage, links; other archives."""
 
 from __future__ import annotations
 
@@ -167,6 +167,22 @@ class DamageStore(Protocol):
 
     def drop(self, label: str, path: str) -> None:
         """Remove the record of a file that is repaired, or was removed by a change."""
+        ...
+
+
+class LinkStore(Protocol):
+    """The resolvers that an archive is linked to."""
+
+    def all(self) -> dict[str, str]:
+        """Return the JSON document of each resolver, by its address."""
+        ...
+
+    def keep(self, resolver: str, document: str) -> None:
+        """Store the document of a resolver, replacing an earlier one."""
+        ...
+
+    def drop(self, resolver: str) -> None:
+        """Remove a resolver."""
         ...
 
 

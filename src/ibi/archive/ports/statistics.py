@@ -80,6 +80,16 @@ class MonthCounts:
 
 
 @dataclass(frozen=True, slots=True)
+class Totals:
+    """The items of data that exist, and their files."""
+
+    items: int
+    files: int
+    size: int
+    """Bytes of all files."""
+
+
+@dataclass(frozen=True, slots=True)
 class TaskCount:
     """The number of tasks of one kind and state."""
 
@@ -156,6 +166,10 @@ class Statistics(Protocol):
 
         Months without anything are left out.
         """
+        ...
+
+    def totals(self) -> Totals:
+        """Return how much the archive keeps, as far as the counts of months have it."""
         ...
 
     def is_whole(self) -> bool:

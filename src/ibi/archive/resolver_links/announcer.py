@@ -11,7 +11,7 @@ from dataclasses import replace
 from threading import Condition, Lock, Thread
 from typing import Final, Protocol
 
-from ibi.archive.ports.catalogue import LinkStore
+from ibi.archive.ports.maintenance import LinkStore
 from ibi.archive.rules.announcement import (
     Link,
     LinkRequest,

@@ -20,6 +20,7 @@ from ibi.archive.web.metrics import ArchiveMetrics, share_metrics
 from ibi.archive.web.page_operations import PAGE_OPERATIONS
 from ibi.archive.web.usage_recorder import UsageRecorder
 from ibi.foundation.accounts.people import AccountPages
+from ibi.foundation.figures.recorder import FiguresRecorder
 from ibi.foundation.web.authorization import Authorizer
 from ibi.foundation.web.base_app import application
 from ibi.foundation.web.operations import routes_of
@@ -47,6 +48,7 @@ class Running:
 
     counting: AccessCounter
     usage: UsageRecorder
+    figures: FiguresRecorder
     services: Sequence[BackgroundService]
     housekeeping: Housekeeping
 
@@ -55,6 +57,7 @@ class Running:
         """Start everything in order; the housekeeping ends first, the counting last."""
         self.counting.open()
         self.usage.open()
+        self.figures.open()
         for each in self.services:
             each.start()
         self.housekeeping.start()
@@ -66,6 +69,7 @@ class Running:
                 await asyncio.to_thread(each.stop)
             await self.usage.close()
             await self.counting.close()
+            await self.figures.close()
 
 
 def archive_application(  # noqa: PLR0913, PLR0917  # its parts

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from starlette.applications import Starlette
@@ -18,12 +19,17 @@ from ibi.archive.search.full_text import FullTextExtraction
 from ibi.archive.web.access_counter import AccessCounter
 from ibi.archive.web.api.operations import DESCRIPTION, OPERATIONS
 from ibi.errors import StorageError
+from ibi.foundation.figures.prometheus import counts_by, durations_of
+from ibi.foundation.figures.recorder import Readings
 from ibi.foundation.interprocess.worker_metrics import encoded_metrics, page_for, set_metrics_source
 from ibi.foundation.system.disk import check_room
 from ibi.foundation.web import openapi
 from ibi.foundation.web.status import StatusApi
 
-_BUCKETS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30, 300)
+BOUNDS: Final = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30, 300)
+"""The bounds in seconds by which durations are counted."""
+REQUESTS: Final = "requests"
+"""The name of requests and of their durations among the figures."""
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"})
 
 
@@ -42,7 +48,7 @@ class ArchiveMetrics:
         self._seconds = Histogram(
             "ibi_archive_request_seconds",
             "How long requests take",
-            buckets=_BUCKETS,
+            buckets=BOUNDS,
             registry=self.registry,
         )
         self._included = Gauge(
@@ -57,6 +63,15 @@ class ArchiveMetrics:
         known = method if method in _METHODS else "other"
         self._requests.labels(known, str(status)).inc()
         self._seconds.observe(seconds)
+
+    def readings(self) -> Readings:
+        """Return the requests that this process answered, by status and by duration."""
+        statuses = {
+            f"status.{status}": count
+            for status, count in counts_by(self._requests, "status").items()
+        }
+        requests = {REQUESTS: sum(statuses.values())}
+        return Readings({**statuses, **requests}, {REQUESTS: durations_of(self._seconds)})
 
     def observe_link(self, link: Link) -> None:
         """Record the state of the link to a resolver."""

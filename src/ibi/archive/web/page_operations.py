@@ -7,6 +7,7 @@ from typing import Final
 from ibi.archive.rules.scopes import ADMINISTER
 from ibi.archive.web.drafts.operations import DRAFT_PAGES
 from ibi.archive.web.manage.operations import ITEM_PAGES
+from ibi.archive.web.admin.operations import ADMIN_PAGES
 from ibi.foundation.accounts.operations import account_page_operations
 from ibi.foundation.web.page_operations import PageOperation
 
@@ -14,6 +15,7 @@ PAGE_OPERATIONS: Final[tuple[PageOperation, ...]] = (
     *account_page_operations(ADMINISTER),
     *ITEM_PAGES,
     *DRAFT_PAGES,
+    *ADMIN_PAGES,
 )
 """All pages; if two paths match a request, the first one gets it."""
 

@@ -28,6 +28,7 @@ from ibi.archive.web.metrics import ArchiveMetrics, share_metrics
 from ibi.archive.web.page_operations import is_page
 from ibi.archive.web.protocol import ArchiveService
 from ibi.archive.web.usage_recorder import UsageRecorder
+from ibi.foundation.figures.recorder import FiguresRecorder
 from ibi.foundation.web.authorization import Authorizer
 from ibi.foundation.web.base_app import application
 from ibi.foundation.web.operations import routes_of
@@ -121,6 +122,7 @@ def reader_application(  # noqa: PLR0913, PLR0917  # its parts
     pages: ItemPages,
     metrics: ArchiveMetrics,
     usage: UsageRecorder,
+    figures: FiguresRecorder,
     visitors: VisitorFinder,
 ) -> Starlette:
     """Return the application of a reader; `apis` have the handlers of its operations.
@@ -132,10 +134,12 @@ def reader_application(  # noqa: PLR0913, PLR0917  # its parts
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(THREADS, "ibi"))
         usage.open()
+        figures.open()
         try:
             yield
         finally:
             await usage.close()
+            await figures.close()
 
     # A path has all its operations here too: GET of one that takes only POST is refused by 405.
     operations = [each for each in OPERATIONS if not is_for_writer("GET", each.path)]

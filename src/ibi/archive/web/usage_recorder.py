@@ -32,6 +32,8 @@ from ibi.model.clock import SECOND, Clock
 Sink: TypeAlias = Callable[[list[Visit]], Awaitable[None]]
 """Counts visits, or sends them to the process that does; raises if it cannot."""
 
+USAGE: Final = b"u"
+"""The topic of messages between processes with visits."""
 PERIOD: Final = 5.0
 """Seconds between two batches."""
 MAX_WAITING: Final = 40_000
@@ -58,12 +60,17 @@ class UsageCounter:
         """Count in one process only."""
         self._statistics = statistics
         self._tally = UsageTally()
+        self.views = 0
+        """Views that were counted since the start."""
+        self.downloads = 0
 
     async def count(self, visits: list[Visit]) -> None:
         """Count visits."""
         uses = self._tally.add(visits)
         if uses:
             await asyncio.to_thread(self._statistics.count_usage, uses)
+            self.views += sum(views for views, _ in uses.values())
+            self.downloads += sum(downloads for _, downloads in uses.values())
 
     async def count_encoded(self, content: bytes) -> None:
         """Count visits that another process recorded."""

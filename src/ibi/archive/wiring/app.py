@@ -12,11 +12,13 @@ from importlib import metadata
 from starlette.applications import Starlette
 
 from ibi.archive.deposits.deposits import Deposits
+from ibi.archive.health import Health
 from ibi.archive.housekeeping import Housekeeping
 from ibi.archive.peers.resolver_client import HttpResolverClient
 from ibi.archive.peers.signing_key import SigningKey
 from ibi.archive.ports.catalogue import Catalogue
 from ibi.archive.resolver_links.announcer import Announcer, CatalogueLinks, IncludingResolver
+from ibi.archive.resolver_links.linking import Linking
 from ibi.archive.rules.announcement import Link
 from ibi.archive.rules.answer import Identity
 from ibi.archive.rules.scopes import SCOPES
@@ -25,14 +27,16 @@ from ibi.archive.search.search import Search
 from ibi.archive.settings import ArchiveSettings, missing_for_linking
 from ibi.archive.storage.unpack.unpack import unpack
 from ibi.archive.web.api.administration import AdministrationApi, token_history
+from ibi.archive.web.api.health import HealthApi
 from ibi.archive.web.api.messages import ArchiveAnswer, Labels
 from ibi.archive.web.api.search import SearchQueue
 from ibi.archive.web.app import Running, archive_application
 from ibi.archive.web.citations import Citations
 from ibi.archive.web.discovery.routes import DiscoveryRoutes
+from ibi.archive.web.figures import ArchiveReadings
 from ibi.archive.web.item_pages import ItemPages
 from ibi.archive.web.landing import LandingPages
-from ibi.archive.web.metrics import ArchiveMetrics, archive_status
+from ibi.archive.web.metrics import BOUNDS, ArchiveMetrics, archive_status
 from ibi.archive.web.pages import Pages
 from ibi.archive.web.protocol import ArchiveService
 from ibi.archive.web.public_routes import PublicRoutes
@@ -40,7 +44,8 @@ from ibi.archive.web.reader_access import ReaderAccess
 from ibi.archive.web.site_pages import SitePages
 from ibi.archive.web.statistics_page import StatisticsPage
 from ibi.archive.web.urls import ArchiveUrls
-from ibi.archive.web.usage_recorder import UsageCounter, UsageRecorder
+from ibi.archive.web.usage_recorder import USAGE, UsageCounter, UsageRecorder
+from ibi.archive.wiring.administration import build_admin_pages, build_health
 from ibi.archive.wiring.capabilities import (
     Capability,
     build_adoptions,
@@ -64,9 +69,12 @@ from ibi.archive.wiring.instance import Instance
 from ibi.archive.wiring.people import build_account_pages, build_people
 from ibi.errors import ArchiveRequestError, UnknownError
 from ibi.foundation.accounts.people import People
+from ibi.foundation.figures.recorder import FIGURES, FiguresRecorder, FiguresWriter
+from ibi.foundation.interprocess.notices import Notices
 from ibi.foundation.pages.identity import identity_of
 from ibi.foundation.web.authorization import Authenticator, Authorizer, TokenLimits
 from ibi.foundation.web.client_address import ClientAddresses, peer_of
+from ibi.foundation.web.figures_api import FiguresApi
 from ibi.foundation.web.status import StatusApi
 from ibi.foundation.web.tokens import STALE_TIME, Tokens
 from ibi.foundation.web.tokens_api import TokensApi
@@ -76,14 +84,19 @@ from ibi.model.clock import Clock
 from ibi.model.label_pair import Forms
 
 
-def archive_app(instance: Instance) -> tuple[Starlette, Announcer]:
-    """Return the application of an archive, and its announcer, to be started once it serves."""
+def archive_app(instance: Instance, *, has_readers: bool = False) -> tuple[Starlette, Announcer]:
+    """Return the application of an archive, and its announcer, to be started once it serves.
+
+    `has_readers` if other processes answer requests, or forward them to this one.
+    """
     settings, catalogue, clock = instance.settings, instance.catalogue, instance.clock
     service = instance.service()
     metrics = ArchiveMetrics()
     links = CatalogueLinks(catalogue.links)
     including = IncludingResolver(links.all(), instance.on_link)
     announcer = _announcer(instance, links, service, (including.observe, metrics.observe_link))
+    linking = Linking(instance.archive, links, announcer, partial(_check_linkable, settings))
+    health = build_health(instance, links)
     urls = build_urls(settings, catalogue, service, including.address)
     holders = build_holders(instance, service)
     adoptions = build_adoptions(instance, service, holders)
@@ -102,7 +115,7 @@ def archive_app(instance: Instance) -> tuple[Starlette, Announcer]:
         deposits_capability(instance, deposits, urls),
         drafts_capability(instance, drafts, urls),
         items_capability(instance, urls, holders, citations, searches),
-        _administration_capability(instance, urls, announcer, links, authorizer.tokens),
+        _administration_capability(instance, urls, linking, health, authorizer.tokens),
         exchange_capability(instance, deposits, service),
         long_work,
         transfers_capability(transfers),
@@ -122,13 +135,24 @@ def archive_app(instance: Instance) -> tuple[Starlette, Announcer]:
     readers = ReaderAccess(clients, authorizer, transfers.is_ticket)
     counter = UsageCounter(catalogue.statistics)
     usage = UsageRecorder(clients, clock, secret, counter.count)
+    recording = FiguresWriter(catalogue.figures, clock, settings.folder)
+    readings = ArchiveReadings(
+        instance.archive,
+        metrics,
+        auditing.damages,
+        counter,
+        lambda: instance.minting().given,
+        counts_requests=not has_readers,
+    )
+    figures = FiguresRecorder(readings.read, recording.add)
     accounts = build_account_pages(instance, people, templates, clients, authorizer.tokens)
     own = draft_pages(instance, drafts, transfers, tasks, templates)
-    accounts = replace(accounts, handlers=(*accounts.handlers, *own))
+    admin = build_admin_pages(instance, templates, health, linking, tasks, auditing)
+    accounts = replace(accounts, handlers=(*accounts.handlers, *own, *admin))
     app = archive_application(
         (*_apis(capabilities), accounts.api, _status(instance, metrics)),
         authorizer,
-        _running(answering, usage, capabilities),
+        _running(answering, usage, figures, capabilities),
         accounts,
         [
             *SitePages(templates).routes,
@@ -147,7 +171,8 @@ def archive_app(instance: Instance) -> tuple[Starlette, Announcer]:
         pages,
         metrics,
     )
-    app.state.on_notice = counter.count_encoded
+    notices = {USAGE: counter.count_encoded, FIGURES: recording.add_encoded}
+    app.state.on_notice = Notices(notices).handle
     return app, announcer
 
 
@@ -202,11 +227,14 @@ def _apis(capabilities: tuple[Capability, ...]) -> list[object]:
 
 
 def _running(
-    answering: ArchiveService, usage: UsageRecorder, capabilities: tuple[Capability, ...]
+    answering: ArchiveService,
+    usage: UsageRecorder,
+    figures: FiguresRecorder,
+    capabilities: tuple[Capability, ...],
 ) -> Running:
     services = [service for capability in capabilities for service in capability.services]
     rounds = [each for capability in capabilities for each in capability.rounds]
-    return Running(answering.counting, usage, services, Housekeeping(rounds))
+    return Running(answering.counting, usage, figures, services, Housekeeping(rounds))
 
 
 def _announcer(
@@ -232,8 +260,8 @@ def _announcer(
 def _administration_capability(
     instance: Instance,
     urls: ArchiveUrls,
-    announcer: Announcer,
-    links: CatalogueLinks,
+    linking: Linking,
+    health: Health,
     tokens: Tokens,
 ) -> Capability:
     """Build the administration of the archive, its links and tokens."""
@@ -250,11 +278,12 @@ def _administration_capability(
         SigningKey(instance.catalogue.settings).public(),
         instance.identity(),
     )
-    check_linkable = partial(_check_linkable, settings)
     return Capability(
         apis=(
-            AdministrationApi(archive, urls, links, announcer, about, check_linkable),
+            AdministrationApi(archive, urls, linking, about),
+            HealthApi(health),
             TokensApi(archive.catalogue.tokens, tokens, token_history(archive), UnknownError),
+            FiguresApi(archive.catalogue.figures, archive.clock, BOUNDS),
         )
     )
 

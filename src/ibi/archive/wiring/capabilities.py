@@ -220,7 +220,7 @@ def build_tasks(
         "refresh": copy_work.refresh,
         moves.kind: moves.work,
     }
-    tasks = Tasks(instance.catalogue.tasks, instance.clock, works)
+    tasks = Tasks(instance.catalogue.tasks, instance.clock, works, instance.archive.note)
     apis = (TasksApi(tasks), StorageApi(moves, tasks))
     return tasks, Capability(apis=apis, services=(tasks,))
 

@@ -12,6 +12,7 @@ from ibi.foundation.system.clock import SystemClock
 from ibi.identifier.label import Label
 from ibi.minting.label_binding import LabelBindings
 from ibi.minting.minter import Minter
+from ibi.minting.stretch_allocator import MinterHealth
 from ibi.minting.wiring import minter_of
 from ibi.model.label_pair import Forms
 
@@ -63,6 +64,11 @@ class Instance:
         """Return the random identity of the ledger."""
         assert self.minter is not None  # noqa: S101  # it is opened before the archive
         return self.minter.ledger.identity()
+
+    def minting(self) -> MinterHealth:
+        """Return the state of the minter."""
+        assert self.minter is not None  # noqa: S101  # it is opened before the archive
+        return self.minter.health()
 
     def service(self) -> Forms:
         """Return the labels of the archive service; raise if the catalogue is not complete."""

@@ -34,12 +34,15 @@ from ibi.archive.web.reader_access import ReaderAccess
 from ibi.archive.web.reader_process import ReaderService, reader_application
 from ibi.archive.web.site_pages import SitePages
 from ibi.archive.web.statistics_page import StatisticsPage
-from ibi.archive.web.usage_recorder import UsageRecorder, encoded
+from ibi.archive.web.usage_recorder import USAGE, UsageRecorder, encoded
 from ibi.archive.wiring.app import build_authorizer, build_landing, build_pages, build_urls
 from ibi.archive.wiring.instance import service_of
 from ibi.archive.wiring.people import build_people
 from ibi.archive.wiring.stores import read_catalogue, store_of
 from ibi.errors import StorageError
+from ibi.foundation.figures.recorder import FIGURES, FiguresRecorder, Readings
+from ibi.foundation.figures.recorder import encoded as encoded_tally
+from ibi.foundation.interprocess.notices import Send, sender
 from ibi.foundation.system.clock import SystemClock
 from ibi.foundation.system.shared_memory import SharedCount, SharedText
 from ibi.foundation.web.client_address import ClientAddresses
@@ -97,11 +100,12 @@ def reader_app(instance: ReaderInstance, writer: Forwarder) -> Starlette:
     authorizer = build_authorizer(settings, catalogue, clock, people, trusted_for=0)
     clients = ClientAddresses(settings.trusted_proxies, "full")
     readers = ReaderAccess(clients, authorizer, tickets.opens)
+    send_usage = sender(writer.notify, USAGE)
     usage = UsageRecorder(
         clients,
         clock,
         catalogue.settings.get("urlkeys"),
-        lambda visits: writer.notify(encoded(visits)),
+        lambda visits: send_usage(encoded(visits)),
     )
     answering = ReaderService(catalogue, urls.identity, keys, clock, writer)
     citations = Citations(settings.published_by, clock)
@@ -134,6 +138,16 @@ def reader_app(instance: ReaderInstance, writer: Forwarder) -> Starlette:
         *DiscoveryRoutes(archive, settings.name, searches, urls, templates).routes,
         *PublicRoutes(archive, answering, urls, pages, readers, landing, usage).routes,
     ]
+    figures = _figures(metrics, sender(writer.notify, FIGURES))
     return reader_application(
-        writer, apis, authorizer, reading, pages, metrics, usage, people.visitors
+        writer, apis, authorizer, reading, pages, metrics, usage, figures, people.visitors
     )
+
+
+def _figures(metrics: ArchiveMetrics, send: Send) -> FiguresRecorder:
+    """Return the recorder of the requests that this process answers; the writer stores them."""
+
+    async def read() -> Readings:
+        return metrics.readings()
+
+    return FiguresRecorder(read, lambda tally: send(encoded_tally(tally)))

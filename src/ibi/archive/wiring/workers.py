@@ -193,7 +193,7 @@ def _write(
     listener.close()
     instance = Instance(read_archive(folder), on_move=word.moves.add, on_link=word.resolver.write)
     with closing(instance) as opened:
-        app, announcer = archive_app(opened)
+        app, announcer = archive_app(opened, has_readers=True)
         forwarded_server = ForwardedServer(channel, metrics_source(app), app, app.state.on_notice)
         ArchiveWriter(
             app, forwarded_server, control, partial(_announce, opened, announcer), announcer.stop

@@ -10,8 +10,8 @@ from typing import Final
 
 from babel import Locale
 from babel.core import get_global
-from babel.dates import format_date, format_datetime, format_skeleton, format_timedelta
-from babel.numbers import format_decimal
+from babel.dates import format_date, format_datetime, format_skeleton, format_time, format_timedelta
+from babel.numbers import format_decimal, format_percent
 from babel.units import format_unit
 
 from ibi.errors import LanguageError, MetadataError
@@ -100,6 +100,18 @@ class Formats:
         """Return a duration in seconds, to the thousandth."""
         number = format_decimal(round(seconds, 3), "#,##0.000", self._locale)
         return f"{number}\N{NO-BREAK SPACE}s"
+
+    def milliseconds(self, number: int) -> str:
+        """Return a duration in milliseconds."""
+        return f"{self.number(number)}\N{NO-BREAK SPACE}ms"
+
+    def percent(self, number: int) -> str:
+        """Return a share in percent."""
+        return format_percent(number / 100, locale=self._locale)
+
+    def clock(self, seconds: int) -> str:
+        """Return the hour and minute of an instant of POSIX time, in UTC."""
+        return format_time(datetime.fromtimestamp(seconds, UTC), "short", locale=self._locale)
 
     def size(self, size: int) -> str:
         """Return a size in the largest unit that fits, decimal as for disks."""

@@ -13,7 +13,7 @@ second as a curve. `write`, a further argument, writes the numbers of the axis (
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 _HEIGHT: Final = 100
@@ -39,6 +39,8 @@ class Plot:
     """Path data of the first series."""
     curve: str = ""
     """Path data of the second series; empty if there is none."""
+    area: str = ""
+    """Path data of what is below the curve of a single series."""
 
 
 def drawn(bars: Sequence[int], curve: Sequence[int] = ()) -> Plot:
@@ -53,6 +55,17 @@ def drawn(bars: Sequence[int], curve: Sequence[int] = ()) -> Plot:
         bars="".join(_bars(bars, ticks[0])),
         curve="M" + "L".join(_points(curve, ticks[0])) if curve else "",
     )
+
+
+def drawn_area(values: Sequence[int]) -> Plot:
+    """Draw one series as a curve with the area below it; negative values count as 0."""
+    plot = drawn((), values)
+    points = [*_points(values, plot.ticks[0])]
+    if not points:
+        return plot
+    first, last = _STEP // 2, _STEP * (len(points) - 1) + _STEP // 2
+    area = f"M{first} {_HEIGHT}L{'L'.join(points)}L{last} {_HEIGHT}z"
+    return replace(plot, area=area)
 
 
 def axis(largest: int) -> tuple[int, ...]:

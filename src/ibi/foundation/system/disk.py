@@ -98,6 +98,27 @@ def disk_errors(place: str, path: str = "") -> Iterator[None]:
         raise storage_error(place, failure) from failure
 
 
+@dataclass(frozen=True, slots=True)
+class Room:
+    """The room on a disk, in bytes."""
+
+    total: int
+    free: int
+    """What this user may still write."""
+
+    @property
+    def used(self) -> int:
+        """What is taken, by whatever it is."""
+        return self.total - self.free
+
+
+def room_of(folder: Path) -> Room:
+    """Return the room on the disk of a folder; StorageError if it cannot be read."""
+    with disk_errors(str(folder)):
+        found = shutil.disk_usage(folder)
+    return Room(found.total, found.free)
+
+
 def check_room(*folders: Path) -> None:
     """Raise StorageFullError if a disk has no room for a small change."""
     for folder in folders:

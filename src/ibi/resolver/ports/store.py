@@ -114,6 +114,10 @@ class ArchiveStore(Protocol):
         """Return the ids of all archives that were ever removed."""
         ...
 
+    def newest_events(self, before: int, limit: int) -> list[RegistryEvent]:
+        """Return the history, the newest first; before a number, or from the end if it is 0."""
+        ...
+
     def events(self, after: int, limit: int) -> list[RegistryEvent]:
         """Return the history, the oldest first, numbered later than `after`."""
         ...

@@ -115,6 +115,7 @@ class HealthCheck:
         """Ask an archive until it answers; an idle one, until it counts as down."""
         try:
             for _ in range(times):
+                began = self._clock.uptime()
                 silence = await self._client.confirm(
                     archive.address, archive.service, TIMEOUT_SECONDS
                 )
@@ -125,6 +126,8 @@ class HealthCheck:
                     return
                 if not silence:
                     self._registry.note_confirmation(archive.id)
+                    seconds = (self._clock.uptime() - began) / SECOND
+                    self._registry.response_times.note(archive.id, seconds)
                     return
                 self._registry.note_reply(archive.id, silence)
         except Exception:  # noqa: BLE001  # it is checked again later

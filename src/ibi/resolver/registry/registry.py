@@ -31,7 +31,7 @@ from ibi.model.clock import Clock
 from ibi.model.registration import Origin, ProvedPlace, RegisteredArchive
 from ibi.resolver.ports.store import ArchiveChange, ArchiveStore, ChangeArchive, RegistryEvent
 from ibi.resolver.ports.workers import FeedStore
-from ibi.resolver.registry.availability import Availability
+from ibi.resolver.registry.availability import Availability, ResponseTimes
 from ibi.resolver.registry.outage_writer import OutageWriter
 from ibi.resolver.registry.registration_key import hashed, issue, issue_link_secret
 from ibi.resolver.rules import archive_transitions
@@ -110,6 +110,7 @@ class Registry:
         self.note_reply = availability.note_reply
         self.note_confirmation = availability.note_confirmation
         self.end_disputes = availability.end_disputes
+        self.response_times = ResponseTimes()
         self.followed = 0
         """The number of the last change that was read from the feed."""
 
@@ -294,6 +295,10 @@ class Registry:
     async def events(self, after: int, limit: int) -> list[RegistryEvent]:
         """Return the history, the oldest first, numbered later than `after`."""
         return await asyncio.to_thread(self._store.events, after, limit)
+
+    async def newest_events(self, before: int, limit: int) -> list[RegistryEvent]:
+        """Return the history, the newest first; before a number, or from the end if it is 0."""
+        return await asyncio.to_thread(self._store.newest_events, before, limit)
 
     async def fresh(self, name: str) -> RegisteredArchive | None:
         """Return an archive as it is in the store, where it may be newer than in memory."""

@@ -68,6 +68,8 @@ class ArchiveAsker:
         self, archive: RegisteredArchive, request: UrlRequest, weight: Weight
     ) -> ArchiveReply | NoReply:
         """Return the valid part of an archive's reply, and record whether it answers."""
+        clock = asyncio.get_running_loop().time
+        began = clock()
         try:
             reply = await self._ask(archive, request, weight)
         except Exception:  # noqa: BLE001  # a failure of one archive must not end the search
@@ -75,6 +77,7 @@ class ArchiveAsker:
             reply = NoReply(archive.id, UNEXPECTED_FAILURE)
         if isinstance(reply, ArchiveReply) or reply.alive:
             self._registry.note_reply(archive.id, "")
+            self._registry.response_times.note(archive.id, clock() - began)
         elif reply.asked:
             self._registry.note_reply(archive.id, reply.reason)
             if self._on_silence is not None:

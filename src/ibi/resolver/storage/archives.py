@@ -79,6 +79,16 @@ class SqlArchives:
         )
         return sorted(archive for (archive,) in rows)
 
+    def newest_events(self, before: int, limit: int) -> list[RegistryEvent]:
+        """Return the history, the newest first; before a number, or from the end if it is 0."""
+        rows = self._handle.read(
+            "SELECT number, at, who, act, archive, detail FROM resolver_event "
+            "WHERE number < $1 ORDER BY number DESC LIMIT $2",
+            before or 2**62,
+            limit,
+        )
+        return [RegistryEvent(*row) for row in rows]
+
     def events(self, after: int, limit: int) -> list[RegistryEvent]:
         """Return the history, the oldest first, numbered later than `after`."""
         rows = self._handle.read(

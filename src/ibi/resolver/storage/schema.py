@@ -193,3 +193,12 @@ guess = sa.Table(
     sa.Column("key", sa.Text, primary_key=True),
     sa.Column("until", sa.BigInteger, nullable=False),
 )
+# A row for each minute, hour and day of the figures over time (foundation.figures).
+figure = sa.Table(
+    "resolver_figure",
+    SCHEMA,
+    sa.Column("seconds", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("start", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("tally", sa.Text, nullable=False),
+    sqlite_with_rowid=False,
+)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ibi.foundation.accounts.store import SqlAccounts
+from ibi.foundation.figures.store import SqlFigures
 from ibi.foundation.settings_file import POSTGRESQL
 from ibi.foundation.sql.database import Database
 from ibi.foundation.sql.database_url import open_newest
@@ -37,6 +38,7 @@ class SqlResolverStore:
         self.followed_logs = SqlFollowedLogs(handle)
         self.tokens = SqlTokens(handle, "resolver_token")
         self.accounts = SqlAccounts(handle, "resolver")
+        self.figures = SqlFigures(handle, "resolver_figure")
 
     @classmethod
     def open(cls, place: str) -> SqlResolverStore:

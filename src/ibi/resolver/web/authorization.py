@@ -37,7 +37,10 @@ def resolver_authorizer(  # noqa: PLR0913  # its parts
     is_open: bool,
     sessions: SessionAccess,
 ) -> Authorizer:
-    """Return the authorizer of a resolver; `is_open` if registration is open."""
+    """Return the authorizer of a resolver; `is_open` if registration is open.
+
+    `sessions` finds the people who are signed in.
+    """
     registrations = RateLimit(clock, 1, _HOUR)
 
     def network(request: Request) -> str:

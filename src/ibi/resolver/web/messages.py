@@ -51,6 +51,8 @@ class ArchiveAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
     """`good` or `revoked`."""
     previous_key_until: str = ""
     digest: DigestAnswer | None = None
+    response_seconds: float = 0.0
+    """How long it takes to answer, as this process has measured it; 0 before it has."""
 
 
 class ArchivesAnswer(msgspec.Struct, frozen=True):

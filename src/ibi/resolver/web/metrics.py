@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import Final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
-_BUCKETS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.05, 0.1, 0.3, 0.5, 1, 2, 5, 15)
+from ibi.foundation.figures.prometheus import counts_by, durations_of
+from ibi.model.figures import Durations
+
+BOUNDS: Final = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.05, 0.1, 0.3, 0.5, 1, 2, 5, 15)
+"""The bounds in seconds by which durations are counted."""
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"})
 
 _ALIKE = frozenset({"conflicts_open", "digests", "digest_names", "digest_age_seconds"})
@@ -31,7 +36,7 @@ class ResolverMetrics:
         self._seconds = Histogram(
             "ibi_resolver_request_seconds",
             "How long requests take, but for warm ones",
-            buckets=_BUCKETS,
+            buckets=BOUNDS,
             registry=self.registry,
         )
         self._outcomes = Counter(
@@ -50,6 +55,18 @@ class ResolverMetrics:
     def observe_outcome(self, outcome: str) -> None:
         """Count the outcome of a persistent URL."""
         self._outcomes.labels(outcome).inc()
+
+    def statuses(self) -> dict[str, int]:
+        """Return how many requests were answered, by status, but for warm ones."""
+        return counts_by(self._requests, "status")
+
+    def outcomes(self) -> dict[str, int]:
+        """Return how many persistent URLs had each outcome, but for warm ones."""
+        return counts_by(self._outcomes, "outcome")
+
+    def durations(self) -> Durations:
+        """Return how long requests took, but for warm ones."""
+        return durations_of(self._seconds)
 
     def watch(self, name: str, what: str, read: Callable[[], float]) -> None:
         """Report a number, which is read at each scrape."""

@@ -59,6 +59,8 @@ class RedirectEndpoint:
         self._acknowledging = acknowledging
         self._clients = clients
         self._budget = budget
+        self.recalled = 0
+        """How many persistent URLs were answered from the cache, but for warm ones."""
 
     async def answer(self, request: Request, wanted: PersistentUrl) -> Response | Resolution:
         """Resolve a persistent URL; return a redirect, or the resolution if there is none."""
@@ -71,6 +73,8 @@ class RedirectEndpoint:
         now = asyncio.get_running_loop().time()
         readers = {self._clients.disclosed_to_holder(addresses), disclosed}
         found = self._memory.recall(question, readers, now)
+        if found is not None:
+            self.recalled += 1
         if found is None:
             found = await self._find(request, question, received, disclosed if is_access else None)
         elif isinstance(found, CachedRedirect) and is_access:

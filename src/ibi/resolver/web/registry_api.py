@@ -57,7 +57,12 @@ class RegistryApi:
         archives = self._registry.all()
         if request.caller:
             found = [
-                answers.whole_archive(archive, self._digest(archive.id)) for archive in archives
+                answers.whole_archive(
+                    archive,
+                    self._digest(archive.id),
+                    self._registry.response_times.of(archive.id),
+                )
+                for archive in archives
             ]
         else:
             # Pending requests are not published.

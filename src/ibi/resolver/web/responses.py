@@ -42,7 +42,9 @@ def public_archive(archive: RegisteredArchive) -> messages.ArchiveAnswer:
 
 
 def whole_archive(
-    archive: RegisteredArchive, digest: DigestProgress | None = None
+    archive: RegisteredArchive,
+    digest: DigestProgress | None = None,
+    seconds: float | None = None,
 ) -> messages.ArchiveAnswer:
     """Return the operator's view of an archive, without its key, of which only a hash is stored."""
     return msgspec.structs.replace(
@@ -53,6 +55,7 @@ def whole_archive(
         key="good" if archive.key else "revoked",
         previous_key_until=moment(archive.previous_until) if archive.previous_key else "",
         digest=None if digest is None else _digest_answer(digest),
+        response_seconds=round(seconds or 0.0, 6),
     )
 
 

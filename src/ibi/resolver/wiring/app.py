@@ -49,7 +49,8 @@ def resolver_app(instance: ResolverInstance) -> tuple[Starlette, type[BoundedHtt
     fast = web.build_fast_redirects(base, workers, digests)
     endpoints = web.build_endpoints(base, workers, digests, searches, fast)
     metrics = web.build_metrics(services, base, fast)
-    app = web.build_app(base, access, endpoints, services, metrics)
+    figures = web.build_figures(base, endpoints, services, metrics, fast)
+    app = web.build_app(base, access, endpoints, services, metrics, figures)
     return app.asgi(), fast_redirect_http(fast)
 
 

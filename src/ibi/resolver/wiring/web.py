@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from importlib import metadata
 
 from ibi.errors import NotOnRecordError
 from ibi.foundation.accounts.people import People
+from ibi.foundation.figures.recorder import FiguresRecorder, FiguresWriter
 from ibi.foundation.pages.identity import identity_of
 from ibi.foundation.system.dns import DnsTexts
 from ibi.foundation.system.mailbox import messages
 from ibi.foundation.system.smtp import NoMailer, SmtpMailer
 from ibi.foundation.web.authorization import Authenticator, Authorizer
+from ibi.foundation.web.figures_api import FiguresApi
 from ibi.foundation.web.rate_limit import RateLimit
 from ibi.foundation.web.tokens import STALE_TIME, Tokens
 from ibi.foundation.web.tokens_api import TokensApi
@@ -28,8 +32,9 @@ from ibi.resolver.web.app import ResolverApp
 from ibi.resolver.web.authorization import resolver_authorizer
 from ibi.resolver.web.changes_api import ChangesApi
 from ibi.resolver.web.fast_redirects import FastRedirects
+from ibi.resolver.web.figures import ResolverReadings
 from ibi.resolver.web.messages import ResolverAnswer
-from ibi.resolver.web.metrics import ResolverMetrics
+from ibi.resolver.web.metrics import BOUNDS, ResolverMetrics
 from ibi.resolver.web.outcome_details import OutcomeDetails
 from ibi.resolver.web.pages import ResolverPages
 from ibi.resolver.web.protocol import InclusionEndpoint
@@ -47,6 +52,7 @@ from ibi.resolver.web.search_page import SearchPage
 from ibi.resolver.wiring.background import BackgroundServices
 from ibi.resolver.wiring.builders import Base, Digests, Searches, Workers
 from ibi.resolver.wiring.people import build_account_pages, build_people
+from ibi.resolver.workers.leases import HEALTH_CHECK
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,12 +178,34 @@ def build_metrics(services: BackgroundServices, base: Base, fast: FastRedirects)
     return metrics
 
 
-def build_app(  # all capabilities
+def build_figures(
+    base: Base,
+    endpoints: Endpoints,
+    services: BackgroundServices,
+    metrics: ResolverMetrics,
+    fast: FastRedirects,
+) -> FiguresRecorder:
+    """Build the recorder of figures; of several processes one records what they have in common."""
+    readings = ResolverReadings(
+        metrics,
+        fast,
+        endpoints.redirects,
+        base.registry,
+        services.locations,
+        services.conflicts.count_open,
+        lambda: services.worker_leases.holds(HEALTH_CHECK),
+    )
+    writer = FiguresWriter(base.store.figures, base.clock, base.settings.folder)
+    return FiguresRecorder(readings.read, writer.add)
+
+
+def build_app(  # noqa: PLR0913, PLR0917  # all capabilities
     base: Base,
     access: Access,
     endpoints: Endpoints,
     services: BackgroundServices,
     metrics: ResolverMetrics,
+    figures: FiguresRecorder,
 ) -> ResolverApp:
     """Build the application: the API, the pages, and the background services."""
     settings, registry, conflicts = base.settings, base.registry, services.conflicts
@@ -187,15 +215,30 @@ def build_app(  # all capabilities
     opening = OpenRegistration(registry, _domain_proof(base), is_open=settings.open_registration)
     pages = ResolverPages(identity_of(settings), settings.address)
     words, limits = endpoints.words, endpoints.limits
+    accounts = build_account_pages(
+        base, access.people, pages, access.tokens, services, endpoints.details.names, notices
+    )
     search = SearchPage(settings.address, words, endpoints.details, limits, base.clock, pages)
+
+    @asynccontextmanager
+    async def run() -> AsyncIterator[None]:
+        async with services.open():
+            figures.open()
+            try:
+                yield
+            finally:
+                await figures.close()
+
     return ResolverApp(
-        services.open,
+        run,
         conflicts,
         (
             RegistryApi(registry, conflicts, notices, about, services.locations.digest),
             RegistrationsApi(registry, opening, notices, messages, about),
             endpoints.changes,
             search,
+            accounts.api,
+            FiguresApi(base.store.figures, base.clock, BOUNDS),
             TokensApi(base.store.tokens, access.tokens, log_token, NotOnRecordError),
         ),
         access.authorizer,
@@ -215,7 +258,7 @@ def build_app(  # all capabilities
             pages,
             metrics,
         ),
-        build_account_pages(base, access.people, pages, access.tokens),
+        accounts,
         metrics,
         version,
         settings.folder,

@@ -23,6 +23,7 @@ from ibi.archive.storage.catalogue.rebuild import SqlRebuild
 from ibi.archive.storage.catalogue.search import SqlSearchIndex
 from ibi.archive.storage.catalogue.statistics import SqlStatistics
 from ibi.foundation.accounts.store import SqlAccounts
+from ibi.foundation.figures.store import SqlFigures
 from ibi.foundation.sql.database import Database, Execute
 from ibi.foundation.sql.store import SqlHandle, SqlTokens
 
@@ -47,6 +48,7 @@ def sql_catalogue(database: Database, *, quick: bool) -> Catalogue:
         full_text=SqlFullText(handle),
         pictures=SqlPictures(handle),
         tokens=SqlTokens(handle, "archive_token"),
+        figures=SqlFigures(handle, "archive_figure"),
         accounts=SqlAccounts(handle, "archive"),
         settings=SqlSettings(handle),
         links=SqlLinks(handle),

@@ -342,3 +342,12 @@ text_state = sa.Table(
     sa.Column("filled", sa.BigInteger, nullable=False),
     sqlite_with_rowid=False,
 )
+# A row for each minute, hour and day of the figures over time (foundation.figures).
+figure = sa.Table(
+    "archive_figure",
+    SCHEMA,
+    sa.Column("seconds", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("start", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("tally", sa.Text, nullable=False),
+    sqlite_with_rowid=False,
+)

@@ -15,6 +15,7 @@ from ibi.archive.ports.statistics import (
     MaintenanceCounts,
     MonthCounts,
     TaskCount,
+    Totals,
     TransferCount,
 )
 from ibi.archive.storage.catalogue.day_counts import WHOLE, count_reads, fill_part
@@ -132,6 +133,15 @@ class SqlStatistics:
             "GROUP BY month ORDER BY month"
         )
         return [MonthCounts(*row) for row in rows]
+
+    def totals(self) -> Totals:
+        """Return how much the archive keeps."""
+        [row] = self._read(
+            "SELECT CAST(COALESCE(sum(items), 0) AS BIGINT), "
+            "CAST(COALESCE(sum(files), 0) AS BIGINT), CAST(COALESCE(sum(bytes), 0) AS BIGINT) "
+            "FROM archive_day"
+        )
+        return Totals(*row)
 
     def is_whole(self) -> bool:
         """Return whether the counts of months have all items."""

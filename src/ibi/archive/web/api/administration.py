@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import secrets
-from collections.abc import Callable
 from http import HTTPStatus
 from typing import Final
 
@@ -13,8 +11,7 @@ from starlette.responses import Response
 
 from ibi.archive.archive import Archive
 from ibi.archive.ports.catalogue import Items
-from ibi.archive.resolver_links.announcer import Announcer, Links
-from ibi.archive.rules.announcement import Link, new_registration_key, resolver_address
+from ibi.archive.resolver_links.linking import Linking
 from ibi.archive.web.api import messages
 from ibi.archive.web.api import responses as answers
 from ibi.archive.web.urls import ArchiveUrls
@@ -22,10 +19,7 @@ from ibi.foundation.web.json_response import json_answer
 from ibi.foundation.web.operations import AuthorizedRequest
 from ibi.foundation.web.request_body import number_of
 from ibi.foundation.web.tokens_api import NoteToken
-from ibi.identifier.label import parse
-from ibi.model.archive_record import RegistrationKey
 from ibi.model.clock import SECOND, Clock
-from ibi.wire.requests import DEFAULT_SERVICE
 
 _MAX_PAGE: Final = 1000
 """Reservations of one page at most."""
@@ -57,22 +51,18 @@ class _ItemCount:
 class AdministrationApi:
     """Handlers of the operations on the archive itself, reservations and resolvers."""
 
-    def __init__(  # noqa: PLR0913, PLR0917  # what it acts on
+    def __init__(  # what it acts on
         self,
         archive: Archive,
         urls: ArchiveUrls,
-        links: Links,
-        announcer: Announcer,
+        linking: Linking,
         about: messages.ArchiveAnswer,
-        check_linkable: Callable[[], None],
     ) -> None:
-        """Act on an archive; `check_linkable` raises if it lacks facts that resolvers need."""
+        """Act on an archive."""
         self._archive = archive
         self._urls = urls
-        self._links = links
-        self._announcer = announcer
+        self._linking = linking
         self._about = about
-        self._check_linkable = check_linkable
         self._count = _ItemCount(archive.catalogue.items, archive.clock)
 
     async def about(self, _: AuthorizedRequest) -> Response:
@@ -100,42 +90,24 @@ class AdministrationApi:
 
     async def resolvers(self, _: AuthorizedRequest) -> Response:
         """List the links to resolvers with their states."""
-        links = await asyncio.to_thread(self._links.all)
+        links = await asyncio.to_thread(self._linking.all)
         service = self._urls.identity.service
         return json_answer(messages.LinksAnswer([answers.link_answer(e, service) for e in links]))
 
     async def link(self, request: AuthorizedRequest) -> Response:
         """Link the archive to a resolver."""
-        self._check_linkable()
         wanted = await request.read(messages.LinkRequestBody)
-        address = resolver_address(wanted.resolver)
-        known = {link.resolver: link for link in await asyncio.to_thread(self._links.all)}
-        kept = known.get(address)
-        if wanted.key:
-            key = RegistrationKey(wanted.key)
-        else:
-            key = kept.key if kept else new_registration_key(secrets.randbelow)
-        link = Link(
-            address,
-            key,
-            parse(wanted.service) if wanted.service else DEFAULT_SERVICE,
-            since=self._archive.clock.wall(),
-            secret=kept.secret if kept else "",
+        link = await asyncio.to_thread(
+            self._linking.link, wanted.resolver, wanted.key, wanted.service, request.caller
         )
-        await asyncio.to_thread(self._announcer.link, link)
-        await self._note("link", request.caller, resolver=address)
         answer = answers.link_answer(link, self._urls.identity.service, with_key=True)
         return json_answer(answer, HTTPStatus.CREATED)
 
     async def unlink(self, request: AuthorizedRequest) -> Response:
         """Unlink the archive from a resolver."""
-        address = resolver_address(request.path_params["resolver"])
-        await asyncio.to_thread(self._announcer.unlink, address)
-        await self._note("unlink", request.caller, resolver=address)
+        resolver = request.path_params["resolver"]
+        await asyncio.to_thread(self._linking.unlink, resolver, request.caller)
         return Response(status_code=HTTPStatus.NO_CONTENT)
-
-    async def _note(self, act: str, who: str, **detail: str) -> None:
-        await asyncio.to_thread(self._archive.note, act, who, {**detail})
 
 
 def token_history(archive: Archive) -> NoteToken:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from datetime import UTC, date, datetime
 from typing import Final
 
@@ -18,8 +19,12 @@ _DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 def days_of(request: Request) -> tuple[date, date]:
     """Return the first and the last day of a request; by default the whole calendar."""
-    first = request.query_params.get("from")
-    last = request.query_params.get("to")
+    return days_in(request.query_params)
+
+
+def days_in(query: Mapping[str, str]) -> tuple[date, date]:
+    """Return the first and the last day of a query."""
+    first, last = query.get("from"), query.get("to")
     return (
         date.min if first is None else _day(first),
         date.max if last is None else _day(last),
@@ -31,7 +36,12 @@ def span_of(request: Request) -> tuple[int, int]:
 
     Both are nanoseconds of POSIX time, within the range of a database.
     """
-    first, last = days_of(request)
+    return span_in(request.query_params)
+
+
+def span_in(query: Mapping[str, str]) -> tuple[int, int]:
+    """Return the same of a query."""
+    first, last = days_in(query)
     since = 0 if first == date.min else _midnight(first)
     return since, 0 if last == date.max else _midnight(last) + _NANOSECONDS_OF_A_DAY
 

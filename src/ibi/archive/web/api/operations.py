@@ -36,6 +36,7 @@ from ibi.archive.web.api.copies import CopiesApi
 from ibi.archive.web.api.deposits import DepositsApi
 from ibi.archive.web.api.drafts import DRAFT_OPERATIONS
 from ibi.archive.web.api.exports import ExportsApi
+from ibi.archive.web.api.health import HealthAnswer, HealthApi
 from ibi.archive.web.api.history import HistoryApi
 from ibi.archive.web.api.holdings import HoldingsApi
 from ibi.archive.web.api.imports import ImportsApi
@@ -50,6 +51,7 @@ from ibi.archive.web.citations import LOCALES, STYLES
 from ibi.archive.web.digest import DigestEndpoint
 from ibi.foundation.accounts.api import account_operations
 from ibi.foundation.web.authorization import PUBLIC, OptionalScope
+from ibi.foundation.web.figures_api import figures_operation
 from ibi.foundation.web.openapi import LIMIT, PAGE, ApiDescription, header, parameter, query
 from ibi.foundation.web.operations import Body, Further, Media, Operation
 from ibi.foundation.web.status import status_operations
@@ -270,6 +272,10 @@ _ADMINISTRATION: Final = (
     Operation("GET", "/api/v1/statistics/holdings", READ, StatisticsApi.holdings,
         "Count what the archive holds",
         answer=statistics.HoldingsStatistics),
+    Operation("GET", "/api/v1/health", READ, HealthApi.health,
+        "Check the archive as far as it sees itself, the worst first",
+        answer=HealthAnswer),
+    figures_operation(READ),
     *token_operations(ADMINISTER),
     *account_operations(ADMINISTER),
 )

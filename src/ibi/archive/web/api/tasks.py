@@ -80,5 +80,7 @@ class TasksApi:
 
     async def cancel(self, request: AuthorizedRequest) -> Response:
         """Cancel a task."""
-        task = await asyncio.to_thread(self._tasks.cancel, request.path_params["id"])
+        task = await asyncio.to_thread(
+            self._tasks.cancel, request.path_params["id"], request.caller
+        )
         return json_answer(task_answer(task), HTTPStatus.ACCEPTED)

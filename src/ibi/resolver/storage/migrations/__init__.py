@@ -6,4 +6,4 @@ from typing import Final
 
 from ibi.foundation.sql.schema_version import Migrations
 
-RESOLVER_MIGRATIONS: Final = Migrations("resolver", __name__, "r0003")
+RESOLVER_MIGRATIONS: Final = Migrations("resolver", __name__, "r0004")

@@ -1,0 +1,1 @@
+"""The pages of administrators: health, tasks, files, resolvers, minting, settings and history."""

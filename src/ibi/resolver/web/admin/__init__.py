@@ -1,0 +1,1 @@
+"""The pages of operators: archives, registrations, conflicts, traffic and history."""
