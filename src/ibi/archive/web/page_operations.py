@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from ibi.archive.rules.scopes import ADMINISTER
+from ibi.archive.web.admin.operations import ADMIN_PAGES
 from ibi.archive.web.drafts.operations import DRAFT_PAGES
 from ibi.archive.web.manage.operations import ITEM_PAGES
-from ibi.archive.web.admin.operations import ADMIN_PAGES
 from ibi.foundation.accounts.operations import account_page_operations
 from ibi.foundation.web.page_operations import PageOperation
 
