@@ -38,10 +38,12 @@ LARGEST = 1000
 class Scene:
     """An archive with drafts, and the pages that show them."""
 
-    def __init__(self, folder: Path, **limits: int) -> None:
+    def __init__(self, folder: Path, bytes_each: int = 0) -> None:
         self.small = SmallArchive(folder)
         form = RecordForm("An archive")
-        self.drafts = Drafts(self.small.archive, self.small.deposits, form, DraftLimits(**limits))
+        self.drafts = Drafts(
+            self.small.archive, self.small.deposits, form, DraftLimits(bytes_each=bytes_each)
+        )
         self.files = DraftFiles(self.small.archive, self.small.deposits, self.drafts)
         self.reader = DraftReader(self.small.archive, self.drafts, self.files, form, LARGEST)
         settings = ArchiveSettings(
