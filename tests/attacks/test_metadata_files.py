@@ -17,7 +17,7 @@ from pylatexenc.latex2text import LatexNodes2Text
 from rispy.parser import RisParser
 
 from ibi.errors import MetadataError
-from ibi.metadata.readers import bibtex, ris
+from ibi.metadata.readers import bibtex
 from ibi.metadata.readers.formats import read_metadata
 from ibi.metadata.readers.latex_text import decoded
 
@@ -139,7 +139,7 @@ class Counting(RisParser):  # type: ignore[misc]  # the library ships no types
 def test_lines_that_go_on_are_joined_once(monkeypatch: pytest.MonkeyPatch) -> None:
     loads = rispy.loads
     monkeypatch.setattr(
-        ris.rispy, "loads", lambda text, **options: loads(text, implementation=Counting, **options)
+        rispy, "loads", lambda text, **options: loads(text, implementation=Counting, **options)
     )
     Counting.copies = 0
     reading = read_metadata(FOLDED)

@@ -12,7 +12,14 @@ from ibi.metadata import oai_dc
 from ibi.metadata.dublin_core import ELEMENTS
 from ibi.metadata.formats import FORMATS
 from ibi.model.label_pair import Forms
-from ibi.model.metadata_record import Agent, MetadataRecord, Text
+from ibi.model.metadata_record import (
+    UNKNOWN,
+    Agent,
+    Funding,
+    MetadataRecord,
+    RelatedIdentifier,
+    Text,
+)
 
 FORMS = Forms.parse("rep sid.inpe.br/mtc-m18@80/2009/07.21.14.43 ibip 8JMKD3MGP8W/35MMLL8")
 FULL = MetadataRecord(
@@ -168,3 +175,24 @@ def test_what_is_no_record_is_refused_in_one_sentence(given: bytes, sentence: st
         oai_dc.read(given)
     assert str(refused.value).isprintable()
     assert str(refused.value).endswith(".")
+
+
+def test_related_items_are_relations_and_funders_contributors() -> None:
+    record = MetadataRecord(
+        titles=(Text("T"),),
+        creators=(Agent(UNKNOWN),),
+        contributors=(Agent("A", affiliation="INPE", role="Editor"),),
+        relations=("r",),
+        related=(
+            RelatedIdentifier("Cites", "DOI", "10.1234/x"),
+            RelatedIdentifier("Cites", "IBI", "8JMKD3MGP7W/3EPGUE5"),
+            RelatedIdentifier("Cites", "RRID", "SCR_1"),
+        ),
+        funding=(Funding("CNPq", award="1"), Funding("CNPq", award="2")),
+    )
+    read = oai_dc.read(oai_dc.write(record, FORMS, "http://urlib.net"))
+    assert read == MetadataRecord(
+        titles=(Text("T"),),
+        contributors=(Agent("A"), Agent("CNPq")),
+        relations=("r", "https://doi.org/10.1234/x", "ibi:8JMKD3MGP7W/3EPGUE5", "rrid:SCR_1"),
+    )

@@ -51,7 +51,7 @@ class RelatedIdentifier:
 
 @dataclass(frozen=True, slots=True)
 class Funding:
-    """Who paid for the work, and by which award."""
+    """The funder of a work, and the award."""
 
     funder: str
     funder_id: str = ""

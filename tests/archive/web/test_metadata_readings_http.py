@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.processes.shell import Shell, refusal, said
+from tests.support.processes.terminal import at_a_terminal
 from tests.support.servers.archive import ArchiveServer
 from tests.support.values.citable import OPTIONS
 
@@ -131,6 +132,24 @@ def test_the_command_names_each_missing_option(
     done = Shell(archive.folder).call("archive", "deposit", *given, "--data", str(archive.data))
     assert missing in refusal(done)
     assert archive.snapshot() == before
+
+
+def test_a_person_at_a_terminal_is_asked_for_what_is_missing(archive: ArchiveServer) -> None:
+    code, shown = at_a_terminal(
+        archive.folder,
+        *("archive", "deposit", "--type", "Map", "--data", str(archive.data)),
+        typed=b"Soil\n\n2024\n",
+    )
+    assert code == 0, shown
+    assert 'Creator, as "Family, Given"; empty if unknown' in shown
+    assert "Type, as" not in shown
+    label = shown.splitlines()[-1].split()[0]
+    assert archive.item(label)["record"] == {
+        "titles": [{"value": "Soil"}],
+        "creators": [{"name": ":unkn"}],
+        "dates": ["2024"],
+        "types": ["Map"],
+    }
 
 
 def test_the_api_refuses_what_cannot_be_cited_if_it_is_asked_to(archive: ArchiveServer) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, cast
 from urllib.parse import quote
 
 import click
@@ -43,7 +43,7 @@ _QUESTIONS: Final[Mapping[str, tuple[str, str, str]]] = {
 
 def record_options(command: F) -> F:
     """Add the options that describe a new item."""
-    options = (
+    options: tuple[Callable[[Any], Any], ...] = (
         click.option("--title", help="The title; needed unless a file has one."),
         click.option(
             "--creator", "creators", multiple=True, metavar="NAME", help='As "Family, Given".'
@@ -95,9 +95,10 @@ def record_options(command: F) -> F:
             "--from-item", metavar="IBI", help="Take the metadata of another item. As --from."
         ),
     )
+    described_by: Any = command
     for option in reversed(options):
-        command = option(command)
-    return command
+        described_by = option(described_by)
+    return cast("F", described_by)
 
 
 def described(archive: RemoteArchive, options: dict[str, Any], *, adopts: bool) -> dict[str, Any]:
@@ -216,7 +217,7 @@ def _complete(metadata: dict[str, Any]) -> dict[str, Any]:
         raise ArchiveRequestError(msg)
     for field in missing:
         element, question, empty = _QUESTIONS[field]
-        default = {"default": "", "show_default": False} if empty else {}
-        answer = click.prompt(question, err=True, **default).strip()
+        default = "" if empty else None  # without a default, the question is asked again
+        answer = click.prompt(question, default=default, show_default=False, err=True).strip()
         metadata[element] = [answer or empty]
     return metadata

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Iterable
 from datetime import UTC, date, datetime, timedelta
+from functools import cache
 from typing import Final
 
 from babel import Locale
@@ -14,14 +14,14 @@ from babel.dates import format_date, format_datetime, format_skeleton, format_ti
 from babel.numbers import format_decimal
 from babel.units import format_unit
 
-from ibi.errors import MetadataError
+from ibi.errors import LanguageError, MetadataError
 from ibi.identifier.instant import Instant
+from ibi.identifier.language import Language
 from ibi.metadata.dates import Moment, read_date
 from ibi.model.clock import SECOND
 
 _LAST_SECOND: Final = 253_402_300_799
 """The last second of the year 9999, the end of Python's calendar."""
-_TWO_LETTERS: Final = re.compile(r"[a-z]{2}")
 _SIZES: Final = ((10**12, "TB"), (10**9, "GB"), (10**6, "MB"), (10**3, "kB"))
 
 
@@ -116,7 +116,7 @@ class Formats:
     def languages(self) -> list[tuple[str, str]]:
         """Return the codes of the languages of ISO 639-1 with their names, sorted by name."""
         names = self._locale.languages.items()
-        known = [(code, name) for code, name in names if _TWO_LETTERS.fullmatch(code)]
+        known = [(code, name) for code, name in names if _is_language(code)]
         return sorted(known, key=lambda pair: _sorted_as(pair[1]))
 
     def language(self, tag: str) -> str:
@@ -127,6 +127,15 @@ class Formats:
             return tag
         place = self._locale.territories.get(country.upper())
         return f"{name} ({place})" if place else name
+
+
+@cache
+def _is_language(code: str) -> bool:
+    """Return whether an item can be in a language: the library names more, and old codes."""
+    try:
+        return str(Language.parse(code)) == code
+    except LanguageError:
+        return False
 
 
 def _sorted_as(name: str) -> str:

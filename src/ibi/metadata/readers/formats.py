@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 from ibi.errors import MetadataError, Sentence, shown
 from ibi.metadata import oai_dc
 from ibi.metadata.json_record import record_from
-from ibi.metadata.readers import bibtex, citation_cff, csl_json, datacite, datacite_xml, ris
+from ibi.metadata.readers import csl_json, datacite, datacite_xml
 from ibi.metadata.readers.json_text import json_in, object_in
 from ibi.metadata.readers.reading import Reading
 from ibi.metadata.xml_text import root_name
@@ -25,6 +25,27 @@ class InputFormat(NamedTuple):
     read: Callable[[bytes], Reading]
 
 
+# The libraries of the first three are loaded with the first file of their format.
+
+
+def _read_bibtex(content: bytes) -> Reading:
+    from ibi.metadata.readers import bibtex  # noqa: PLC0415  # see above
+
+    return bibtex.read(content)
+
+
+def _read_ris(content: bytes) -> Reading:
+    from ibi.metadata.readers import ris  # noqa: PLC0415  # see above
+
+    return ris.read(content)
+
+
+def _read_cff(content: bytes) -> Reading:
+    from ibi.metadata.readers import citation_cff  # noqa: PLC0415  # see above
+
+    return citation_cff.read(content)
+
+
 def _read_oai_dc(content: bytes) -> Reading:
     return Reading(oai_dc.read(content))
 
@@ -36,12 +57,12 @@ def _read_record(content: bytes) -> Reading:
 FORMATS: Final[Mapping[str, InputFormat]] = {
     format_.name: format_
     for format_ in (
-        InputFormat("bibtex", "BibTeX", bibtex.read),
-        InputFormat("ris", "RIS", ris.read),
+        InputFormat("bibtex", "BibTeX", _read_bibtex),
+        InputFormat("ris", "RIS", _read_ris),
         InputFormat("csl", "CSL-JSON", csl_json.read),
         InputFormat("datacite", "DataCite JSON", datacite.read),
         InputFormat("datacite_xml", "DataCite XML", datacite_xml.read),
-        InputFormat("cff", "CITATION.cff", citation_cff.read),
+        InputFormat("cff", "CITATION.cff", _read_cff),
         InputFormat("oai_dc", "Dublin Core", _read_oai_dc),
         InputFormat("ibi", "JSON", _read_record),
     )

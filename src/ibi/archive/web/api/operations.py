@@ -22,7 +22,6 @@ from ibi.archive.web.api import (
     holdings,
     items,
     messages,
-    readings,
     search,
     statistics,
     storage,
@@ -41,7 +40,7 @@ from ibi.archive.web.api.history import HistoryApi
 from ibi.archive.web.api.holdings import HoldingsApi
 from ibi.archive.web.api.imports import ImportsApi
 from ibi.archive.web.api.items import ItemsApi
-from ibi.archive.web.api.readings import ReadingsApi
+from ibi.archive.web.api.readings import READING_OPERATIONS
 from ibi.archive.web.api.search import SearchApi
 from ibi.archive.web.api.statistics import StatisticsApi
 from ibi.archive.web.api.storage import StorageApi
@@ -56,7 +55,6 @@ from ibi.foundation.web.operations import Body, Further, Media, Operation
 from ibi.foundation.web.status import status_operations
 from ibi.foundation.web.tokens_api import token_operations
 from ibi.metadata.formats import FORMATS
-from ibi.metadata.readers.formats import FORMATS as INPUT_FORMATS
 from ibi.model.item import State
 from ibi.wire.digest import MAX_CURSOR, MEDIA_TYPE
 
@@ -139,7 +137,6 @@ _JSON_OR_XML: Final = Media({"application/json": {}, "text/xml": {}, "applicatio
 _ANY_FORMAT: Final = Media(
     {"application/json": {}, **{each.media_type: {} for each in FORMATS.values()}}
 )
-_ANY_BODY: Final = Media({"application/octet-stream": {}})
 _FILE_BODY: Final = Body(Media({"application/octet-stream": {}}), required=None)
 _ADMINISTERED_FIELDS: Final = {"further_names": ADMINISTER}
 """Fields that need another scope: a further name affects more than one item."""
@@ -196,14 +193,6 @@ _ITEMS: Final = (
 )
 
 _DEPOSITS: Final = (
-    Operation("POST", "/api/v1/metadata-readings", DEPOSIT, ReadingsApi.read,
-        "Read a record from a file of another program, or from an item; nothing is changed",
-        request=Body(_ANY_BODY, required=None, largest=readings.LARGEST),
-        answer=readings.ReadingAnswer, problems=(400, 404, 409, 413),
-        parameters=(
-            query("format", f"{', '.join(INPUT_FORMATS)}; found by the content if left out"),
-            query("label", "A label of an item, here or elsewhere, instead of a file"),
-        )),
     Operation("POST", "/api/v1/deposits", DEPOSIT, DepositsApi.open,
         "Begin a deposit",
         request=Body(
@@ -401,6 +390,7 @@ _TRANSFERS: Final = (
 OPERATIONS: Final = (
     *_ITEMS,
     *COLLECTION_OPERATIONS,
+    *READING_OPERATIONS,
     *_DEPOSITS,
     *DRAFT_OPERATIONS,
     *_ADMINISTRATION,

@@ -11,13 +11,15 @@ from starlette.responses import Response
 
 from ibi.archive.archive import Archive
 from ibi.archive.holder_check import HolderCheck
+from ibi.archive.rules.scopes import DEPOSIT
 from ibi.errors import ArchiveRequestError, Sentence, UnknownError
 from ibi.foundation.translation.language import in_one_language, preference_of
 from ibi.foundation.web.json_response import json_answer
-from ibi.foundation.web.operations import AuthorizedRequest
+from ibi.foundation.web.openapi import query
+from ibi.foundation.web.operations import AuthorizedRequest, Body, Media, Operation
 from ibi.identifier.label import Label, parse
 from ibi.metadata.json_record import record_as_dict
-from ibi.metadata.readers.formats import read_metadata
+from ibi.metadata.readers.formats import FORMATS, read_metadata
 from ibi.metadata.readers.reading import LARGEST_FILE, Reading
 from ibi.model.metadata_record import MetadataRecord
 
@@ -72,3 +74,21 @@ class ReadingsApi:
 def _of_another(record: MetadataRecord) -> MetadataRecord:
     """Return the record without identifiers, which are those of the item that was read."""
     return replace(record, identifiers=())
+
+
+READING_OPERATIONS: Final = (
+    Operation(
+        "POST",
+        "/api/v1/metadata-readings",
+        DEPOSIT,
+        ReadingsApi.read,
+        "Read a record from a file of another program, or from an item; nothing is changed",
+        request=Body(Media({"application/octet-stream": {}}), required=None, largest=LARGEST),
+        answer=ReadingAnswer,
+        problems=(404, 409, 413, 429),
+        parameters=(
+            query("format", f"{', '.join(FORMATS)}; found by the content if left out"),
+            query("label", "A label of an item, here or elsewhere, instead of a file"),
+        ),
+    ),
+)
