@@ -37,7 +37,9 @@ class RecordForm:
 
     def known(self, fields: Fields) -> Fields:
         """Return the fields that are kept."""
-        return rules.only(fields, KNOWN)
+        known = rules.only(fields, KNOWN)
+        # Forms are sent with other line ends than scripts read in them (HTML, 4.10.21.4).
+        return tuple((name, text.replace("\r\n", "\n")) for name, text in known)
 
     def title(self, fields: Fields) -> str:
         """Return the title for lists; empty if there is none yet."""

@@ -74,8 +74,16 @@
     ([name, value]) => typeof value === "string" && !["csrf", "version"].includes(name)));
   const checks = async () => {
     try {
-      const found = (await pageNow()).querySelector("#checks .checks");
+      const page = await pageNow();
+      const found = page.querySelector("#checks .checks");
       if (found) document.querySelector("#checks .checks").replaceWith(found);
+      const fresh = page.getElementById("target-0")?.closest(".field");
+      const shown = document.getElementById("target-0");
+      if (!fresh || shown === document.activeElement) return;
+      if (shown) {
+        fresh.querySelector("select").value = shown.value;
+        shown.closest(".field").replaceWith(fresh);
+      } else document.getElementById("file-table").parentElement.append(fresh);
     } catch { /* it stays as it was */ }
   };
   const saveOnce = async () => {
@@ -212,8 +220,7 @@
     draw();
   };
   const upload = async (entry) => {
-    let offset = entry.offset ?? 0;
-    entry.offset = 0;
+    let offset = entry.offset; // null if the server is asked for it first
     for (let attempt = 0; entry.state === "sending";) {
       try {
         if (attempt || offset === null) offset = await whereTo(entry);
@@ -279,7 +286,7 @@
       remember(path, [size, lastModified]);
       if (known?.whole && isSame && known.size === size) finish(entry, known.sha256);
       else {
-        entry.offset = known && !known.whole && isSame && known.size <= size ? known.size : 0;
+        entry.offset = isSame ? null : 0;
         entry.state = "waiting";
       }
     }
