@@ -123,7 +123,7 @@ class ArchiveSettings:
     openid_claim: str = "sub"
     """The claim by which the provider identifies a person for good."""
     openid_join: str = "nobody"
-    """Who gets an account without invitation: `nobody`, `everybody`, or a domain of addresses."""
+    """The people that get an account uninvited: `nobody`, `everybody`, or a domain of addresses."""
     openid_role: str = "viewer"
     """The role of an account that is made without an invitation."""
     logo: str = ""

@@ -26,8 +26,8 @@ class OpenIdSettings:
     claim: str = "sub"
     """The claim by which the provider identifies a person for good."""
     join: str = "nobody"
-    """Who gets an account: `nobody` who has none, `everybody`, or those whose verified address is
-    in this domain."""
+    """The people that get an account uninvited: `nobody`, `everybody`, or those whose verified
+    address is in this domain."""
     role: str = "viewer"
     """The role of an account that is made so."""
 
@@ -75,7 +75,7 @@ class OpenIdFile(Protocol):
 
     @property
     def openid_join(self) -> str:
-        """Who gets an account: `nobody`, `everybody`, or a domain of verified addresses."""
+        """The people that get an account uninvited: `nobody`, `everybody`, or a domain."""
 
     @property
     def openid_role(self) -> str:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from ibi.foundation.accounts import (
-    account_pages,
     admin_pages,
     invitation_pages,
     openid_pages,
+    profile_pages,
     sign_in_pages,
 )
 from ibi.foundation.web.page_operations import PageOperation
@@ -18,6 +18,6 @@ def account_page_operations(highest: str) -> tuple[PageOperation, ...]:
         *sign_in_pages.OPERATIONS,
         *openid_pages.OPERATIONS,
         *invitation_pages.OPERATIONS,
-        *account_pages.OPERATIONS,
+        *profile_pages.OPERATIONS,
         *admin_pages.admin_pages(highest),
     )

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from starlette.requests import Request
 
-from ibi.foundation.accounts.account_pages import AccountPages as OwnAccountPages
 from ibi.foundation.accounts.accounts import Accounts
 from ibi.foundation.accounts.admin_pages import AdminPages
 from ibi.foundation.accounts.api import AccountsApi
 from ibi.foundation.accounts.invitation_pages import InvitationPages
 from ibi.foundation.accounts.openid_pages import BACK, OpenIdPages
 from ibi.foundation.accounts.openid_settings import OpenIdSettings
+from ibi.foundation.accounts.profile_pages import AccountPages as OwnAccountPages
 from ibi.foundation.accounts.sessions import Sessions
 from ibi.foundation.accounts.sign_in_pages import SignInPages
 from ibi.foundation.accounts.site import AccountSite, Mailer, NoteAct, RenderPage

@@ -269,8 +269,7 @@ def _load(
 
     if stored.version > version_of(store)[1]:
         raise StorageError(str(folder), "a newer ibi made it")
-    migrations = migrations_of(store)
-    postgresql = place.startswith(POSTGRESQL)
+    migrations, postgresql = migrations_of(store), place.startswith(POSTGRESQL)
     upgrade(place, migrations, postgresql=postgresql, version=stored.version)
     with _opened(place) as database:
         load(database, store, folder, stored)
@@ -300,8 +299,8 @@ def _restore_archive(
         if restored.originals:
             # An archive that was backed up before it was reconciled keeps the earlier time.
             catalogue.settings.keep(UNRECONCILED, moment_of(record.taken))
-    ledger = settings.place(settings.ledger)
-    restored.minting_after = _restore_ledger(ledger, source.root / "ledger", part.stores["ledger"])
+    place, stored = settings.place(settings.ledger), part.stores["ledger"]
+    restored.minting_after = _restore_ledger(place, source.root / "ledger", stored)
 
 
 def _restore_files(

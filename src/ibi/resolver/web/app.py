@@ -75,7 +75,6 @@ class ResolverApp:
             ),
             *page_routes(PAGE_OPERATIONS, self._accounts.handlers, self._accounts.gate),
             *self._register_page.routes,
-            *page_routes(PAGE_OPERATIONS, self._accounts.handlers, self._accounts.gate),
             *self._search_page.routes,
             *self._reading.routes,
         ]

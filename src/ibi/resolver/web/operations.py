@@ -111,7 +111,6 @@ OPERATIONS: Final = (
     *account_operations(OPERATE),
     figures_operation(READ),
     *token_operations(OPERATE),
-    *account_operations(OPERATE),
     *status_operations("Whether the resolver can resolve"),
 )
 # fmt: on

@@ -15,13 +15,13 @@ from ibi.archive.drafts.drafts import Drafts
 from ibi.archive.ports.drafts import DepositDraft
 from ibi.archive.rules.drafts import draft as rules
 from ibi.archive.rules.drafts.draft import Fields
+from ibi.archive.web.drafts.multipart import MultipartDecoder, PartBegin, PartData
 from ibi.archive.web.drafts.pages import DraftPages
 from ibi.archive.web.drafts.reading import DraftReader
 from ibi.archive.web.drafts.views import ImportView
 from ibi.archive.web.page_response import here, page_response, preference
 from ibi.archive.web.pages import Pages
 from ibi.errors import IbiError, MetadataError, Sentence, UnknownError
-from ibi.foundation.web.multipart import MultipartDecoder, PartBegin, PartData
 from ibi.foundation.web.page_operations import PageRequest
 from ibi.metadata.form import FIELDS, form_from_record
 from ibi.metadata.json_record import record_as_dict

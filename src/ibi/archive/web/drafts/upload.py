@@ -18,9 +18,9 @@ from ibi.archive.ports.drafts import DepositDraft
 from ibi.archive.ports.file_store import Sink
 from ibi.archive.rules.drafts.draft import LARGEST_FIELDS
 from ibi.archive.web.api.uploads import PIECE, declared_type, to_the_end
+from ibi.archive.web.drafts.multipart import MultipartDecoder, PartBegin, PartData, PartEvent
 from ibi.archive.web.drafts.pages import DraftPages
 from ibi.errors import ArchiveError, IbiError, RequestError, Sentence, TooLargeError
-from ibi.foundation.web.multipart import MultipartDecoder, PartBegin, PartData, PartEvent
 from ibi.foundation.web.page_operations import PageRequest
 
 FILES: Final = "files"

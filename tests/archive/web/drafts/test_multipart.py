@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ibi.archive.web.drafts.multipart import MultipartDecoder, PartBegin, PartData, PartEnd
 from ibi.errors import RequestError
-from ibi.foundation.web.multipart import MultipartDecoder, PartBegin, PartData, PartEnd
 
 TYPE = "multipart/form-data; boundary=----x1"
 
