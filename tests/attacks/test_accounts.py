@@ -82,14 +82,14 @@ ELSEWHERE: Final = (
 def archive(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ArchiveServer]:
     """Run an archive as it is shipped."""
     with attacked(tmp_path_factory.mktemp("guarded")) as server:
-        yield server.start()
+        yield server
 
 
 @pytest.fixture(scope="module")
 def twin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ArchiveServer]:
     """Run the same archive without guards."""
     with attacked(tmp_path_factory.mktemp("twin"), WITHOUT_GUARDS) as server:
-        yield server.start()
+        yield server
 
 
 def signed_in(archive: ArchiveServer, role: str, name: str, full_name: str = "") -> Browser:
@@ -272,7 +272,6 @@ def spray(archive: ArchiveServer, names: int) -> int:
 def test_spraying_is_limited(tmp_path_factory: pytest.TempPathFactory) -> None:
     # An archive of its own: the network of all tests is the same.
     with attacked(tmp_path_factory.mktemp("sprayed")) as archive:
-        archive.start()
         archive.signed_in("viewer", "real")
         assert spray(archive, 40) <= 33
         assert answer_to(archive, "real", PASSWORD)[0] == 429

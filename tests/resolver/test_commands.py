@@ -62,7 +62,7 @@ def test_init_makes_a_resolver_and_shows_a_token_once(tmp_path: Path) -> None:
     done = call(tmp_path, "resolver", "init", "--data", str(place))
     assert done.returncode == 0, done
     facts = dict(line.split(" ", 1) for line in done.stdout.splitlines())
-    assert facts.keys() == {"resolver", "token"}
+    assert facts.keys() == {"resolver", "token", "administrator"}
     assert facts["resolver"] == str(place)
     assert "only now" in done.stderr
     assert facts["token"].encode() not in b"".join(files_in(place).values())
@@ -79,7 +79,7 @@ def test_init_keeps_what_it_is_told_and_answers_programs(tmp_path: Path) -> None
     options += ["--listen", "0.0.0.0:80", "--operator", ADMINISTRATOR, "--open-registration"]
     options += ["--allow-network", "10.0.0.0/8", "--allow-network", "fd00::/8", "--json"]
     done = call(tmp_path, "resolver", "init", "--data", str(place), *options)
-    assert json.loads(done.stdout).keys() == {"resolver", "token"}
+    assert json.loads(done.stdout).keys() == {"resolver", "token", "administrator"}
     assert (place / "resolver.toml").read_text() == (
         'name = "Resolvedor"\n'
         'address = "http://resolver.example.org"\n'

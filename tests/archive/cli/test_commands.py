@@ -74,7 +74,7 @@ def test_init_makes_an_archive_and_shows_a_token_once(tmp_path: Path) -> None:
     done = ibi(tmp_path, "init", "--data", str(place), "--address", "http://archive.example.org")
     assert done.returncode == 0
     facts = dict(line.split(" ", 1) for line in done.stdout.splitlines())
-    assert facts.keys() == {"archive", "service", "token"}
+    assert facts.keys() == {"archive", "service", "token", "administrator"}
     assert facts["archive"] == str(place)
     assert facts["service"].startswith("example.org/archive/")
     assert "only now" in done.stderr
@@ -158,7 +158,7 @@ def test_init_names_the_folder_as_it_was_given_and_answers_programs(tmp_path: Pa
     done = run(given, own_environment(tmp_path), tmp_path)
     assert done.returncode == 0, done.stderr
     facts = json.loads(done.stdout)
-    assert facts.keys() == {"archive", "service", "token"}
+    assert facts.keys() == {"archive", "service", "token", "administrator"}
     assert facts["archive"] == "demo"
 
 

@@ -44,7 +44,7 @@ def archive(
         openid_role="depositor",
     )
     with server:
-        yield server.start()
+        yield server
 
 
 def way_back(provider: OpenIdServer, browser: Browser, who: str) -> str:

@@ -56,7 +56,7 @@ def openid_server() -> Iterator[OpenIdServer]:
 
 
 def _await(port: int) -> None:
-    until = monotonic() + PATIENCE
+    until = monotonic() + 3 * PATIENCE  # it loads two web frameworks
     while True:
         connection = HTTPConnection("localhost", port, timeout=PATIENCE)
         try:
