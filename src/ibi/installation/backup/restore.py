@@ -101,10 +101,7 @@ class Restored:
 
 
 def restore(
-    backup: Path,
-    folder: Path,
-    wanted: RestoreRequest,
-    progress: Progress = lambda *_: None,
+    backup: Path, folder: Path, wanted: RestoreRequest, progress: Progress = lambda *_: None
 ) -> Restored:
     """Restore a backup into a folder that is new or empty.
 
