@@ -11,7 +11,7 @@ CONSOLE: Final = re.compile(r"^```console\n(.*?)^```", re.DOTALL | re.MULTILINE)
 # Minted labels, the ports in them, times and tokens differ at each run; their shape does not.
 MINTED: Final = re.compile(
     r"20[0-9]{2}([-/])[0-9]{2}[-.][0-9]{2}[T.][0-9:.]+(Z?)|(?<=W)[2-9A-HJ-NP-U]*/[2-9A-U]+(?:W[2-9A-U]+)?"
-    r"|(?<=ibi_)[A-Za-z0-9_-]{43}"
+    r"|(?<=ibi_)[A-Za-z0-9_-]{43}|(?<=/invitation/)[A-Za-z0-9_-]{43}"
 )
 PATIENCE: Final = 120
 """Seconds, for a command that may wait for another."""
