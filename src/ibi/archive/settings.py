@@ -11,8 +11,10 @@ from typing import Final, Literal, get_args
 import msgspec
 
 from ibi.archive.rules.adoption import AdoptablePrefixes
+from ibi.archive.rules.scopes import ROLE_SCOPES
 from ibi.errors import ArchiveRequestError, LabelError, RequestError, shown
 from ibi.foundation import settings_file
+from ibi.foundation.accounts.openid_settings import openid_checks
 from ibi.foundation.pages.identity_settings import identity_checks
 from ibi.foundation.settings_file import (
     DESTINATIONS,
@@ -110,6 +112,20 @@ class ArchiveSettings:
     """HOST:PORT of the mail server; empty if messages are not sent."""
     mail_from: str = ""
     """The sender of messages."""
+    openid_issuer: str = ""
+    """The OpenID provider at which people may sign in; empty for passwords only."""
+    openid_client: str = ""
+    """The id of this site at the provider."""
+    openid_secret_file: str = ""
+    """The path of a file with the secret of this site there, relative to the folder."""
+    openid_name: str = ""
+    """The name of the provider, on the page for signing in."""
+    openid_claim: str = "sub"
+    """The claim by which the provider identifies a person for good."""
+    openid_join: str = "nobody"
+    """Who gets an account without invitation: `nobody`, `everybody`, or a domain of addresses."""
+    openid_role: str = "viewer"
+    """The role of an account that is made without an invitation."""
     logo: str = ""
     """The path of an image: SVG, PNG, WebP or JPEG, relative to the folder."""
     accent: str = ""
@@ -217,6 +233,7 @@ def _check(settings: ArchiveSettings) -> None:
                 is_mail_address(settings.mail_from) if settings.smtp else True,
                 "an e-mail address, if `smtp` is set",
             ),
+            *openid_checks(settings, tuple(ROLE_SCOPES)),
             *identity_checks(settings),
             ("publisher", settings.publisher.isprintable(), "one line, the name of a publisher"),
             ("workers", 1 <= settings.workers <= MAX_WORKERS, f"1 to {MAX_WORKERS}"),

@@ -17,6 +17,7 @@
     │   ├── ReadersError                   files that only other networks may read
     │   ├── ForbiddenError                 the token lacks a scope
     │   ├── SignInError                    name and password belong to no active account
+    │   ├── OpenIdError                    a sign-in at an OpenID provider failed
     │   ├── RoleError                      the role of an account lacks a scope
     │   └── ForgeryError                   a form was not sent by a page of this site
     ├── AccountError                       an act on an account that cannot be done
@@ -89,6 +90,7 @@ from ibi.errors.accounts import (
     ForgeryError,
     LastAdministratorError,
     NoAccountError,
+    OpenIdError,
     RoleError,
     SignInError,
 )
@@ -210,6 +212,7 @@ __all__ = [
     "NoAccountError",
     "NotHeldError",
     "NotOnRecordError",
+    "OpenIdError",
     "OtherInstanceError",
     "OverloadError",
     "PairListError",

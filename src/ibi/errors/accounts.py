@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ibi.errors.access import AccessError
-from ibi.errors.base import IbiError, RequestError, shown
+from ibi.errors.base import IbiError, RequestError, printable, shown
 from ibi.errors.sentence import Sentence
 
 
@@ -49,6 +49,18 @@ class ForgeryError(AccessError):
     def message(self) -> str:
         """Return the message."""
         return Sentence("This was not sent by a page of this site: open the page here again.")
+
+
+class OpenIdError(AccessError):
+    """The sign-in at an OpenID provider failed; `reason` is for the log of the operator."""
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+        super().__init__(reason)
+
+    def message(self) -> str:
+        """Return the message."""
+        return printable(self.reason)
 
 
 class AccountError(IbiError):

@@ -36,6 +36,7 @@ from ibi.resolver.rules import scopes as resolver_scopes
 from ibi.resolver.settings import RESOLVER_FILE, ResolverSettings
 from ibi.resolver.wiring.app import ResolverInstance
 from ibi.resolver.wiring.app import resolver_app as wired_resolver_app
+from ibi.resolver.wiring.people import administrator_link as resolver_administrator_link
 
 _WHO: Final = "up"
 """The actor in the histories of both programs."""
@@ -101,9 +102,17 @@ def opened(
             announcer,
             CatalogueLinks(archive.catalogue.links),
             link,
-            tuple(filter(None, (administrator_link(archive, _WHO),))),
+            tuple(filter(None, _administrator_links(resolver, archive))),
             new,
         )
+
+
+def _administrator_links(resolver: ResolverInstance, archive: Instance) -> tuple[str, str]:
+    """Return the links for first administrators; empty where there is one."""
+    return (
+        resolver_administrator_link(resolver.settings, resolver.store, resolver.clock, _WHO),
+        administrator_link(archive, _WHO),
+    )
 
 
 def _refuse_an_instance(folder: Path) -> None:

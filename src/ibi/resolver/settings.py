@@ -8,6 +8,7 @@ from typing import Final, Literal
 
 from ibi.errors import LabelError, ResolverRequestError, shown
 from ibi.foundation import settings_file
+from ibi.foundation.accounts.openid_settings import openid_checks
 from ibi.foundation.pages.identity_settings import identity_checks
 from ibi.foundation.settings_file import (
     DESTINATIONS,
@@ -24,6 +25,7 @@ from ibi.foundation.settings_file import (
     refuse_bad,
 )
 from ibi.identifier.label import Label, parse
+from ibi.resolver.rules.scopes import ROLE_SCOPES
 from ibi.wire.requests import DEFAULT_SERVICE
 
 RESOLVER_FILE: Final = "resolver.toml"
@@ -87,6 +89,20 @@ class ResolverSettings:
     smtp: str = ""
     """HOST:PORT of the mail server; empty if messages are not sent."""
     mail_from: str = ""
+    openid_issuer: str = ""
+    """The OpenID provider at which people may sign in; empty for passwords only."""
+    openid_client: str = ""
+    """The id of this site at the provider."""
+    openid_secret_file: str = ""
+    """The path of a file with the secret of this site there, relative to the folder."""
+    openid_name: str = ""
+    """The name of the provider, on the page for signing in."""
+    openid_claim: str = "sub"
+    """The claim by which the provider identifies a person for good."""
+    openid_join: str = "nobody"
+    """Who gets an account without invitation: `nobody`, `everybody`, or a domain of addresses."""
+    openid_role: str = "viewer"
+    """The role of an account that is made without an invitation."""
     logo: str = ""
     """The path of an image: SVG, PNG, WebP or JPEG, relative to the folder."""
     accent: str = ""
@@ -156,6 +172,7 @@ def _check(settings: ResolverSettings) -> None:
             ("messages_a_second", settings.messages_a_second >= 1, "1 or more"),
             ("requests_a_second", settings.requests_a_second >= 1, "1 or more"),
             ("smtp", not settings.smtp or is_place(settings.smtp), "HOST:PORT"),
+            *openid_checks(settings, tuple(ROLE_SCOPES)),
             *identity_checks(settings),
             ("workers", 1 <= settings.workers <= MAX_WORKERS, f"1 to {MAX_WORKERS}"),
             (

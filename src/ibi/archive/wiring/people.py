@@ -11,6 +11,7 @@ from ibi.archive.settings import ArchiveSettings
 from ibi.archive.web.pages import Pages
 from ibi.archive.wiring.instance import Instance
 from ibi.foundation.accounts.first_administrator import first_administrator
+from ibi.foundation.accounts.openid_settings import openid_of
 from ibi.foundation.accounts.people import AccountPages, People, account_pages, people_of
 from ibi.foundation.system.smtp import SmtpMailer
 from ibi.foundation.web.authorization import TokenLimits
@@ -65,5 +66,6 @@ def build_account_pages(
         note=note,
         token_list=tokens,
         mailer=SmtpMailer(settings.smtp, settings.mail_from) if settings.smtp else None,
+        openid=openid_of(settings),
         limits=TokenLimits(instance.clock, settings.requests_a_second, peer_of),
     )

@@ -36,6 +36,8 @@ class AccountView(FormView):
     here: str = ""
     """The digest of the session in which the page is seen."""
     tokens: Sequence[Token] = ()
+    provider: str = ""
+    """The name of the OpenID provider; empty if there is none."""
     scopes: Sequence[str] = ()
     """The scopes that a token of this person may have, the weakest first."""
     days: Sequence[str] = _DAYS
@@ -54,6 +56,7 @@ _DONE: Final = {
     "password": Sentence("Your password was changed. All other browsers are signed out."),
     "session": Sentence("That browser is signed out."),
     "sessions": Sentence("All other browsers are signed out."),
+    "connected": Sentence("Your account is connected: you can sign in with it."),
     "token": Sentence("The token is removed."),
 }
 """What a page says after an act, by the pair `done` of its query."""
@@ -62,8 +65,9 @@ _DONE: Final = {
 class AccountPages:
     """Handlers of the page of a person's own account."""
 
-    def __init__(self, site: AccountSite, tokens: Tokens) -> None:
-        """Manage the tokens of people beside those of programs."""
+    def __init__(self, site: AccountSite, tokens: Tokens, provider: str = "") -> None:
+        """Manage the tokens of people beside those of programs; a provider may have a name."""
+        self._provider = provider
         self._site = site
         self._tokens = tokens
 
@@ -181,6 +185,7 @@ class AccountPages:
             account=account,
             sessions=await run(lambda: site.sessions.of(account.name)),
             here=digest(visitor.secret),
+            provider=self._provider,
             tokens=await run(lambda: self._tokens.of(account.actor)),
             scopes=[each for each in self._tokens.scopes.names if each in visitor.scopes],
             filled={"full_name": account.full_name, "mail": account.mail, **(filled or {})},

@@ -31,6 +31,8 @@ from ibi.model.clock import SECOND, Clock
 from ibi.model.token import Scopes, Token, TokenStore
 
 NAME_TAKEN: Final = Sentence("There is such an account already: take another name.")
+_MOST_NAMESAKES: Final = 1000
+"""People whose names a provider gives as the same."""
 _WRONG: Final = Sentence("This is not your password.")
 
 
@@ -210,6 +212,31 @@ class Accounts:
         for limit in rules.guess_limits(account.name, ""):
             self.store.forget(limit.key)
         return account
+
+    def join(self, name: str, full_name: str, mail: str, role: str, subject: str) -> Account:
+        """Make the account of a person whom an OpenID provider knows, under a name that is free."""
+        rules.checked_role(role, self.roles)
+        now = self._clock.wall()
+        is_free = not mail or self.store.find(mail=mail) is None
+        account = Account(
+            name=rules.checked_name(name),
+            full_name=rules.checked_full_name(full_name),
+            mail=rules.checked_mail(mail) if is_free else "",
+            role=role,
+            subject=subject,
+            created=now,
+            changed=now,
+        )
+        for number in range(1, _MOST_NAMESAKES):
+            ending = f"-{number}" if number > 1 else ""
+            each = replace(account, name=f"{account.name}{ending}")
+            if self.store.get(each.name) is None and self.store.add(each):
+                return each
+        raise FieldError("name", NAME_TAKEN)
+
+    def connect(self, name: str, subject: str) -> Account:
+        """Connect an account with a person at an OpenID provider."""
+        return self.store.change(name, lambda each: replace(each, subject=subject))
 
     # Changes.
 

@@ -11,7 +11,7 @@ from ibi.model.clock import Clock
 from ibi.model.token import Scopes, TokenStore
 
 NO_ADMINISTRATOR = (
-    "No administrator has an account. Open this link in a browser to make one; it works once, "
+    "No administrator has an account yet. Open a link in a browser to make one; each works once, "
     "for a week:"
 )
 

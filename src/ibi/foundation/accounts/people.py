@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from starlette.requests import Request
 
@@ -12,6 +13,8 @@ from ibi.foundation.accounts.accounts import Accounts
 from ibi.foundation.accounts.admin_pages import AdminPages
 from ibi.foundation.accounts.api import AccountsApi
 from ibi.foundation.accounts.invitation_pages import InvitationPages
+from ibi.foundation.accounts.openid_pages import BACK, OpenIdPages
+from ibi.foundation.accounts.openid_settings import OpenIdSettings
 from ibi.foundation.accounts.sessions import Sessions
 from ibi.foundation.accounts.sign_in_pages import SignInPages
 from ibi.foundation.accounts.site import AccountSite, Mailer, NoteAct, RenderPage
@@ -24,6 +27,9 @@ from ibi.foundation.web.tokens import Tokens
 from ibi.model.account import AccountStore
 from ibi.model.clock import Clock
 from ibi.model.token import Scopes, TokenStore
+
+if TYPE_CHECKING:
+    from ibi.foundation.accounts.openid import OpenIdProvider
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +92,7 @@ def account_pages(  # noqa: PLR0913  # its parts
     token_list: Tokens,
     limits: TokenLimits | None = None,
     mailer: Mailer | None = None,
+    openid: OpenIdSettings | None = None,
 ) -> AccountPages:
     """Return the pages of accounts of a program, which has a name."""
 
@@ -105,13 +112,24 @@ def account_pages(  # noqa: PLR0913  # its parts
         note=note,
         mailer=mailer,
     )
-    sign_in = SignInPages(site)
+    provider = openid.name if openid else ""
+    sign_in = SignInPages(site, provider)
     gate = PageGate(people.visitors, people.origins, sign_in, limits)
     api = AccountsApi(people.accounts, people.address, note)
     handlers = (
         sign_in,
+        OpenIdPages(site, _provider(openid, people), sign_in),
         InvitationPages(site, sign_in),
-        OwnAccountPages(site, token_list),
+        OwnAccountPages(site, token_list, provider),
         AdminPages(site),
     )
     return AccountPages(handlers, gate, api)
+
+
+def _provider(settings: OpenIdSettings | None, people: People) -> OpenIdProvider | None:
+    if settings is None:
+        return None
+    # The libraries take a while to load, and few sites have a provider.
+    from ibi.foundation.accounts.openid import OpenIdProvider  # noqa: PLC0415
+
+    return OpenIdProvider(settings, f"{people.address}{BACK}", people.clock)

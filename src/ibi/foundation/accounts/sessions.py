@@ -12,6 +12,7 @@ from typing import Final
 
 from ibi.errors import StorageError, printable
 from ibi.foundation.accounts.rules import (
+    HOUR,
     LONGEST_AGENT,
     SESSION_IDLE,
     SESSION_LONGEST,
@@ -38,10 +39,12 @@ class Sessions:
         self._store = store
         self._clock = clock
         self._is_reader = is_reader
+        self._purged = 0
 
     def begin(self, account: Account, agent: str, replaced: str = "") -> str:
         """Begin a session and return its secret; the session of the secret `replaced` ends."""
         now, secret = self._clock.wall(), new_secret()
+        self._purge(now)
         name = printable(agent[:LONGEST_AGENT])
         session = Session(digest(secret), account.name, now, now, name)
         self._store.add_session(session, digest(replaced) if replaced else "")
@@ -80,7 +83,8 @@ class Sessions:
         """End the sessions of an account, except that of the secret `kept`; return how many."""
         return self._store.end_sessions(account, digest(kept) if kept else "")
 
-    def purge(self) -> None:
-        """Remove what expired; called every hour."""
-        now = self._clock.wall()
-        self._store.purge(now, now - SESSION_LONGEST, now - SESSION_IDLE)
+    def _purge(self, now: int) -> None:
+        """Remove what expired, at most once an hour: it accumulates only while people sign in."""
+        if not 0 <= now - self._purged < HOUR:
+            self._purged = now
+            self._store.purge(now, now - SESSION_LONGEST, now - SESSION_IDLE)

@@ -42,7 +42,7 @@ class SignInView(FormView):
     fault_text: str = ""
     has_mail: bool = False
     """Whether a message can help those who forgot their password."""
-    providers: str = ""
+    provider: str = ""
     """The name of the OpenID provider; empty if there is none."""
 
     @property
@@ -80,7 +80,7 @@ class SignInPages:
             return self._form(
                 request,
                 fields.get("name", ""),
-                _next_of(fields.get("next", "")),
+                next_of(fields.get("next", "")),
                 _carried_of(fields),
                 fault,
                 HTTPStatus.FORBIDDEN,
@@ -94,11 +94,15 @@ class SignInPages:
         view = ContinueView(form, is_new=False)
         return self._site.page(request, "continue.html", view, HTTPStatus.FORBIDDEN)
 
+    def refuse(self, request: Request, fault: Sentence) -> Response:
+        """Return the form for signing in, with the reason why another way failed."""
+        return self._form(request, fault=fault, status=HTTPStatus.FORBIDDEN)
+
     # Handlers.
 
     async def show(self, request: PageRequest) -> Response:
         """Show the form; those who are signed in already are led on."""
-        wanted = _next_of(request.query_params.get("next", "")) or self._before(request)
+        wanted = next_of(request.query_params.get("next", "")) or self._before(request)
         if request.visitor.is_signed_in:
             return see_other(wanted or ACCOUNT, request)
         return self._form(request, next_path=wanted)
@@ -106,7 +110,7 @@ class SignInPages:
     async def sign_in(self, request: PageRequest) -> Response:
         """Check the password, and begin a session."""
         site, fields = self._site, request.fields
-        name, wanted = fields.get("name"), _next_of(fields.get("next"))
+        name, wanted = fields.get("name"), next_of(fields.get("next"))
         carried = _carried_of(dict(fields))
         password, network = fields.get("password"), site.network(request)
         try:
@@ -170,24 +174,24 @@ class SignInPages:
             carried=carried,
             fault_text=fault,
             has_mail=self._site.mailer is not None,
-            providers=self._provider,
+            provider=self._provider,
         )
         return self._site.page(request, "sign_in.html", view, status)
 
     def _before(self, request: Request) -> str:
         """Return the page of this site from which the person came; empty if there is none."""
         path = self._site.origins.own_path(request.headers.get("referer", ""), request)
-        return _next_of(path)
+        return next_of(path)
 
 
-def _next_of(text: str) -> str:
+def next_of(text: str) -> str:
     """Return a path to which a sign-in may lead; empty if a text is none."""
     return text if is_own_path(text) and not text.startswith(_OWN) else ""
 
 
 def _carried_of(fields: dict[str, str]) -> CarriedForm | None:
     path, text = fields.get("carried-path", ""), fields.get("carried", "")
-    if not _next_of(path):
+    if not next_of(path):
         return None
     try:
         pairs = parse_qsl(text, keep_blank_values=True, max_num_fields=MAX_FIELDS)

@@ -29,6 +29,8 @@ EXPLAIN: Final = "/explain"
 REGISTER: Final = "/register"
 SEARCH: Final = "/search"
 IMPRINT: Final = "/imprint"
+OF_PEOPLE: Final = frozenset({"sign-in", "sign-out", "account", "admin", "invitation", "password"})
+"""The first parts of the paths of pages for people with accounts."""
 
 
 class Links:
@@ -170,15 +172,12 @@ class Links:
 class ResolverLinks(Links):
     """The links of a resolver."""
 
-    personal: frozenset[str] = frozenset()
-    """The first parts of the paths of pages for people with accounts."""
-
     def in_language(self, here: str, code: str) -> str:
         """Return the same page in another language; an item only gets the pair meant for it."""
         path = here.partition("?")[0]
-        is_own = path in {"", HOME, ARCHIVES, EXPLAIN, REGISTER, SEARCH, IMPRINT}
-        # No label begins with the first part of a page for people with accounts.
-        is_own = is_own or path.split("/")[1] in self.personal
+        is_own = path in {"", HOME, ARCHIVES, EXPLAIN, REGISTER, SEARCH, IMPRINT} or (
+            path.split("/")[1] in OF_PEOPLE
+        )
         return self._changed(here, **{LANGUAGE if is_own else LANGUAGE_OF_ITEM: code})
 
     def open(self, address: str) -> str:

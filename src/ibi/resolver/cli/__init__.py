@@ -15,7 +15,7 @@ _MODULES: Final = {
         "history",
     ),
     "ibi.resolver.cli.conflicts": ("conflicts", "settle"),
-    "ibi.resolver.cli.program": ("token",),
+    "ibi.resolver.cli.program": ("token", "account"),
 }  # fmt: skip
 
 _EXAMPLES: Final = """\b

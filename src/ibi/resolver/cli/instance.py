@@ -100,7 +100,12 @@ def init(  # noqa: PLR0913  # what an operator may set at once
     refuse_used(settings.folder, settings.place, partial(_tokens, settings), _USED)
     with new_instance(RESOLVER, settings), closing(open_resolver_store(settings)) as store:
         secret = first_token(settings.folder, store.tokens, SystemClock(), SCOPES)
-    show_made({"resolver": str(given), "token": secret}, as_json=as_json)
+        # It takes a while to load, which other commands do not wait for.
+        from ibi.resolver.wiring.people import administrator_link  # noqa: PLC0415
+
+        link = administrator_link(settings, store, SystemClock(), "init")
+    facts = {"resolver": str(given), "token": secret, "administrator": link}
+    show_made(facts, as_json=as_json)
 
 
 def _tokens(settings: ResolverSettings) -> list[Token]:

@@ -68,9 +68,13 @@ class ResolverApp:
     def asgi(self) -> Starlette:
         """Return the application."""
         routes = [
-            *routes_of(OPERATIONS, (*self._apis, self._reading, self._status), self._authorizer),
-            *self._register_page.routes,
+            *routes_of(
+                OPERATIONS,
+                (*self._apis, self._accounts.api, self._reading, self._status),
+                self._authorizer,
+            ),
             *page_routes(PAGE_OPERATIONS, self._accounts.handlers, self._accounts.gate),
+            *self._register_page.routes,
             *self._search_page.routes,
             *self._reading.routes,
         ]

@@ -108,9 +108,9 @@ OPERATIONS: Final = (
     Operation("GET", "/api/v1/history", READ, RegistryApi.history,
         "List the changes of the registry, the oldest first",
         answer=messages.HistoryAnswer, parameters=PAGE),
-    *account_operations(OPERATE),
     figures_operation(READ),
     *token_operations(OPERATE),
+    *account_operations(OPERATE),
     *status_operations("Whether the resolver can resolve"),
 )
 # fmt: on

@@ -32,6 +32,3 @@ PAGE_OPERATIONS: Final[tuple[PageOperation, ...]] = (
     *_ADMIN_PAGES,
 )
 """All pages; if two paths match a request, the first one gets it."""
-
-FIRST_PARTS: Final = frozenset(each.path.split("/")[1] for each in PAGE_OPERATIONS)
-"""The first parts of their paths."""

@@ -16,7 +16,7 @@ from ibi.identifier.language_preference import LanguagePreference
 
 PAGE_HEADERS: Final = {
     **response.PAGE_HEADERS,
-    "Vary": "Accept-Language, Accept",
+    "Vary": "Accept-Language, Accept, Cookie",
     "Cache-Control": "no-store",
 }
 """Headers of pages whose content is valid for a short time only, or depends on its reader."""

@@ -11,7 +11,6 @@ from ibi.foundation.pages.site import Entry
 from ibi.foundation.pages.templates import Page, ProblemView, Templates
 from ibi.identifier.language_preference import LanguagePreference
 from ibi.resolver.rules.archive_site import site_of
-from ibi.resolver.web.page_operations import FIRST_PARTS
 from ibi.resolver.web.search_views import SearchView
 from ibi.resolver.web.views import (
     ArchivesView,
@@ -43,65 +42,64 @@ class ResolverPages:
 
     def __init__(self, identity: SiteIdentity, base: str) -> None:
         """Read templates and translations; `base` is the resolver's public address."""
-        links = ResolverLinks(base)
-        links.personal = FIRST_PARTS
         self._templates = Templates(
             "ibi.resolver.web",
             identity.site(NAVIGATION, FOOTER, has_accounts=True),
-            links,
+            ResolverLinks(base),
             {"translated_reason": translated_reason, "site_of": site_of},
         )
-        self._page = self.page = self._templates.page
+        self.page = self._templates.page
+        """Renders a template by its name: pages for people with accounts have no methods here."""
         self.site_files = identity.files
         self._imprint = ImprintView(identity.imprint_text)
 
     def home(self, view: ResolverHomeView, preference: LanguagePreference, here: str = "") -> Page:
         """Render the front page, with its field and the explanation of a pasted text."""
-        return self._page("home.html", view, preference, here)
+        return self.page("home.html", view, preference, here)
 
     def search(self, view: SearchView, preference: LanguagePreference, here: str = "") -> Page:
         """Render what archives found by words, or what a pasted text is."""
-        return self._page("search.html", view, preference, here)
+        return self.page("search.html", view, preference, here)
 
     def service(self, view: ServiceView, preference: LanguagePreference, here: str = "") -> Page:
         """Render what the resolver service is, at its own label."""
-        return self._page("service.html", view, preference, here)
+        return self.page("service.html", view, preference, here)
 
     def archives(self, view: ArchivesView, preference: LanguagePreference, here: str = "") -> Page:
         """Render the list of archives, with the state of each."""
-        return self._page("archives.html", view, preference, here)
+        return self.page("archives.html", view, preference, here)
 
     def register(self, view: RegisterView, preference: LanguagePreference, here: str = "") -> Page:
         """Render the forms that register an archive."""
-        return self._page("register.html", view, preference, here)
+        return self.page("register.html", view, preference, here)
 
     def challenge(
         self, view: ChallengeView, preference: LanguagePreference, here: str = ""
     ) -> Page:
         """Render the ways to prove control of a host."""
-        return self._page("register_challenge.html", view, preference, here)
+        return self.page("register_challenge.html", view, preference, here)
 
     def key(self, view: KeyView, preference: LanguagePreference, here: str = "") -> Page:
         """Render the key of an archive, which is shown once."""
-        return self._page("register_key.html", view, preference, here)
+        return self.page("register_key.html", view, preference, here)
 
     def outcome(self, view: OutcomeView, preference: LanguagePreference, here: str = "") -> Page:
         """Render why the reader is sent nowhere, and what to do next."""
-        return self._page("outcome.html", view, preference, here)
+        return self.page("outcome.html", view, preference, here)
 
     def explain(self, view: ExplainView, preference: LanguagePreference, here: str = "") -> Page:
         """Render the archives asked, their answers, and the reason of the outcome."""
-        return self._page("explain.html", view, preference, here)
+        return self.page("explain.html", view, preference, here)
 
     def imprint(self, preference: LanguagePreference, here: str = "") -> Page | None:
         """Render the imprint; None if the settings have no text of one."""
         if not self._imprint.text:
             return None
-        return self._page("imprint.html", self._imprint, preference, here)
+        return self.page("imprint.html", self._imprint, preference, here)
 
     def problem(self, view: ProblemView, preference: LanguagePreference, here: str = "") -> Page:
         """Render an error, and what to do."""
-        return self._page("problem.html", view, preference, here)
+        return self.page("problem.html", view, preference, here)
 
     def plain_outcome(self, view: OutcomeView, preference: LanguagePreference) -> str:
         """Return the page of an outcome as a few lines of plain text."""

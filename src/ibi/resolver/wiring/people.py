@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from typing import Final
 
 import structlog
 
+from ibi.foundation.accounts.first_administrator import first_administrator
+from ibi.foundation.accounts.openid_settings import openid_of
 from ibi.foundation.accounts.people import AccountPages, People, account_pages, people_of
-from ibi.foundation.pages.administration import AdminSite
 from ibi.foundation.system.smtp import SmtpMailer
-from ibi.foundation.web.authorization import TokenLimits
-from ibi.foundation.web.client_address import peer_of
 from ibi.foundation.web.tokens import Tokens
-from ibi.resolver.rules.scopes import OPERATE, ROLE_SCOPES, SCOPES
-from ibi.resolver.search.archive_names import ArchiveNames
-from ibi.resolver.web.admin.decisions import DecisionPages
-from ibi.resolver.web.admin.overview import OverviewPages
-from ibi.resolver.web.admin.tabs import TABS
+from ibi.model.clock import Clock
+from ibi.resolver.rules.scopes import ROLE_SCOPES, SCOPES
+from ibi.resolver.settings import ResolverSettings
+from ibi.resolver.storage.store import SqlResolverStore
 from ibi.resolver.web.pages import ResolverPages
-from ibi.resolver.web.registrations_api import AdministratorNotices
-from ibi.resolver.wiring.background import BackgroundServices
 from ibi.resolver.wiring.builders import Base
 
-_LOG = structlog.get_logger()
+_LOG: Final = structlog.get_logger()
 
 
 def build_people(base: Base) -> People:
@@ -39,43 +35,32 @@ def build_people(base: Base) -> People:
     )
 
 
-def build_account_pages(  # noqa: PLR0913, PLR0917  # its parts
-    base: Base,
-    people: People,
-    pages: ResolverPages,
-    tokens: Tokens,
-    services: BackgroundServices,
-    names: ArchiveNames,
-    notices: AdministratorNotices,
+def administrator_link(
+    settings: ResolverSettings, store: SqlResolverStore, clock: Clock, made_by: str
+) -> str:
+    """Return the link for the first administrator; empty if there is one already."""
+    return first_administrator(
+        settings.address, store.accounts, store.tokens, clock, SCOPES, ROLE_SCOPES, made_by
+    )
+
+
+async def log_act(act: str, actor: str, detail: Mapping[str, object]) -> None:
+    """Log an act on accounts: the history is of archives only."""
+    _LOG.info(act, who=actor, **{key.replace(" ", "_"): value for key, value in detail.items()})
+
+
+def build_account_pages(
+    base: Base, people: People, pages: ResolverPages, tokens: Tokens
 ) -> AccountPages:
-    """Return the pages of accounts, and those of operators."""
+    """Return the pages of the accounts of a resolver."""
     settings = base.settings
-    accounts = account_pages(
+    return account_pages(
         people,
         name=settings.name,
         render=pages.page,
         clients=base.clients,
-        note=_note,
+        note=log_act,
         token_list=tokens,
         mailer=SmtpMailer(settings.smtp, settings.mail_from) if settings.smtp else None,
-        limits=TokenLimits(base.clock, settings.requests_a_second, peer_of),
+        openid=openid_of(settings),
     )
-    site = AdminSite(pages.page, TABS, OPERATE, base.clock.wall)
-    admin = (
-        OverviewPages(
-            site,
-            base.registry,
-            services.conflicts,
-            services.locations.digest,
-            names.of,
-            base.store.figures,
-            base.clock,
-        ),
-        DecisionPages(site, base.registry, services.conflicts, notices),
-    )
-    return replace(accounts, handlers=(*accounts.handlers, *admin))
-
-
-async def _note(act: str, actor: str, detail: Mapping[str, object]) -> None:
-    """Log an act on accounts: the history is of archives only."""
-    _LOG.info(act, who=actor, **{f"of_{name}": value for name, value in detail.items()})
