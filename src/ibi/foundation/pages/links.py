@@ -172,9 +172,6 @@ class Links:
 class ResolverLinks(Links):
     """The links of a resolver."""
 
-    personal: frozenset[str] = frozenset()
-    """The first parts of the paths of pages for people with accounts."""
-
     def in_language(self, here: str, code: str) -> str:
         """Return the same page in another language; an item only gets the pair meant for it."""
         path = here.partition("?")[0]

@@ -37,8 +37,8 @@ class SqlResolverStore:
         self.locations = SqlLocations(handle)
         self.followed_logs = SqlFollowedLogs(handle)
         self.tokens = SqlTokens(handle, "resolver_token")
-        self.accounts = SqlAccounts(handle, "resolver")
         self.figures = SqlFigures(handle, "resolver_figure")
+        self.accounts = SqlAccounts(handle, "resolver")
 
     @classmethod
     def open(cls, place: str) -> SqlResolverStore:

@@ -37,10 +37,7 @@ def resolver_authorizer(  # noqa: PLR0913  # its parts
     is_open: bool,
     sessions: SessionAccess,
 ) -> Authorizer:
-    """Return the authorizer of a resolver; `is_open` if registration is open.
-
-    `sessions` finds the people who are signed in.
-    """
+    """Return the authorizer of a resolver; `is_open` if registration is open."""
     registrations = RateLimit(clock, 1, _HOUR)
 
     def network(request: Request) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from ibi.foundation.accounts.api import account_operations
 from ibi.foundation.web.authorization import PUBLIC, OptionalScope
 from ibi.foundation.web.figures_api import figures_operation
 from ibi.foundation.web.openapi import PAGE, ApiDescription, parameter, query
@@ -108,7 +107,6 @@ OPERATIONS: Final = (
     Operation("GET", "/api/v1/history", READ, RegistryApi.history,
         "List the changes of the registry, the oldest first",
         answer=messages.HistoryAnswer, parameters=PAGE),
-    *account_operations(OPERATE),
     figures_operation(READ),
     *token_operations(OPERATE),
     *status_operations("Whether the resolver can resolve"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Final
 
 import structlog
@@ -11,22 +10,13 @@ import structlog
 from ibi.foundation.accounts.first_administrator import first_administrator
 from ibi.foundation.accounts.openid_settings import openid_of
 from ibi.foundation.accounts.people import AccountPages, People, account_pages, people_of
-from ibi.foundation.pages.administration import AdminSite
 from ibi.foundation.system.smtp import SmtpMailer
-from ibi.foundation.web.authorization import TokenLimits
-from ibi.foundation.web.client_address import peer_of
 from ibi.foundation.web.tokens import Tokens
 from ibi.model.clock import Clock
-from ibi.resolver.rules.scopes import OPERATE, ROLE_SCOPES, SCOPES
-from ibi.resolver.search.archive_names import ArchiveNames
+from ibi.resolver.rules.scopes import ROLE_SCOPES, SCOPES
 from ibi.resolver.settings import ResolverSettings
 from ibi.resolver.storage.store import SqlResolverStore
-from ibi.resolver.web.admin.decisions import DecisionPages
-from ibi.resolver.web.admin.overview import OverviewPages
-from ibi.resolver.web.admin.tabs import TABS
 from ibi.resolver.web.pages import ResolverPages
-from ibi.resolver.web.registrations_api import AdministratorNotices
-from ibi.resolver.wiring.background import BackgroundServices
 from ibi.resolver.wiring.builders import Base
 
 _LOG: Final = structlog.get_logger()
@@ -59,18 +49,12 @@ async def log_act(act: str, actor: str, detail: Mapping[str, object]) -> None:
     _LOG.info(act, who=actor, **{key.replace(" ", "_"): value for key, value in detail.items()})
 
 
-def build_account_pages(  # noqa: PLR0913, PLR0917  # its parts
-    base: Base,
-    people: People,
-    pages: ResolverPages,
-    tokens: Tokens,
-    services: BackgroundServices,
-    names: ArchiveNames,
-    notices: AdministratorNotices,
+def build_account_pages(
+    base: Base, people: People, pages: ResolverPages, tokens: Tokens
 ) -> AccountPages:
-    """Return the pages of accounts, and those of operators."""
+    """Return the pages of the accounts of a resolver."""
     settings = base.settings
-    accounts = account_pages(
+    return account_pages(
         people,
         name=settings.name,
         render=pages.page,
@@ -79,19 +63,4 @@ def build_account_pages(  # noqa: PLR0913, PLR0917  # its parts
         token_list=tokens,
         mailer=SmtpMailer(settings.smtp, settings.mail_from) if settings.smtp else None,
         openid=openid_of(settings),
-        limits=TokenLimits(base.clock, settings.requests_a_second, peer_of),
     )
-    site = AdminSite(pages.page, TABS, OPERATE, base.clock.wall)
-    admin = (
-        OverviewPages(
-            site,
-            base.registry,
-            services.conflicts,
-            services.locations.digest,
-            names.of,
-            base.store.figures,
-            base.clock,
-        ),
-        DecisionPages(site, base.registry, services.conflicts, notices),
-    )
-    return replace(accounts, handlers=(*accounts.handlers, *admin))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import metadata
 
 from ibi.errors import NotOnRecordError
@@ -49,6 +49,7 @@ from ibi.resolver.web.registrations_api import (
 from ibi.resolver.web.registry_api import RegistryApi, log_token
 from ibi.resolver.web.search_limits import SearchLimits
 from ibi.resolver.web.search_page import SearchPage
+from ibi.resolver.wiring.administration import build_admin_pages
 from ibi.resolver.wiring.background import BackgroundServices
 from ibi.resolver.wiring.builders import Base, Digests, Searches, Workers
 from ibi.resolver.wiring.people import build_account_pages, build_people
@@ -215,9 +216,9 @@ def build_app(  # noqa: PLR0913, PLR0917  # all capabilities
     opening = OpenRegistration(registry, _domain_proof(base), is_open=settings.open_registration)
     pages = ResolverPages(identity_of(settings), settings.address)
     words, limits = endpoints.words, endpoints.limits
-    accounts = build_account_pages(
-        base, access.people, pages, access.tokens, services, endpoints.details.names, notices
-    )
+    accounts = build_account_pages(base, access.people, pages, access.tokens)
+    admin = build_admin_pages(base, pages, services, endpoints.details.names, notices)
+    accounts = replace(accounts, handlers=(*accounts.handlers, *admin))
     search = SearchPage(settings.address, words, endpoints.details, limits, base.clock, pages)
 
     @asynccontextmanager
@@ -237,7 +238,6 @@ def build_app(  # noqa: PLR0913, PLR0917  # all capabilities
             RegistrationsApi(registry, opening, notices, messages, about),
             endpoints.changes,
             search,
-            accounts.api,
             FiguresApi(base.store.figures, base.clock, BOUNDS),
             TokensApi(base.store.tokens, access.tokens, log_token, NotOnRecordError),
         ),
