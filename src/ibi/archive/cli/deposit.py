@@ -106,7 +106,7 @@ def deposit(  # noqa: PLR0913  # one argument an option
     """Deposit FILES as a new item: files or folders, none for an item that is not digital.
 
     Of a single folder, the content is deposited; among others, a folder keeps its name. Title,
-    creator, date and type are needed, so that the item can be cited.
+    creator, date and type are asked for, so that the item can be cited; scripts are warned.
     """
     sources = sources_of(files)
     choices = _labelled(labels, metadata_labels, offline=offline)
@@ -137,10 +137,10 @@ def _labelled(
         if metadata_labels or offline:
             msg = "Only an item that comes with a --label brings labels of metadata along."
             raise click.UsageError(msg)
-        return [{"citable": True}]
+        return [{}]
     brought = adopted(labels, metadata_labels, offline=offline)
     is_simple = len(labels) == 1 and not metadata_labels and not offline
-    return [{"label": labels[0], "citable": True}, brought] if is_simple else [brought]
+    return [{"label": labels[0]}, brought] if is_simple else [brought]
 
 
 def _opened(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from ibi.foundation.accounts.api import account_operations
 from ibi.foundation.web.authorization import PUBLIC, OptionalScope
 from ibi.foundation.web.figures_api import figures_operation
 from ibi.foundation.web.openapi import PAGE, ApiDescription, parameter, query
@@ -109,6 +110,7 @@ OPERATIONS: Final = (
         answer=messages.HistoryAnswer, parameters=PAGE),
     figures_operation(READ),
     *token_operations(OPERATE),
+    *account_operations(OPERATE),
     *status_operations("Whether the resolver can resolve"),
 )
 # fmt: on
