@@ -207,12 +207,18 @@ def _listed(metadata: dict[str, Any], name: str) -> list[Any]:
 
 
 def _complete(metadata: dict[str, Any]) -> dict[str, Any]:
-    """Ask for what a citation lacks; without a terminal, warn with the options that give it."""
+    """Ask for what a citation lacks; without a terminal, warn with the options that give it.
+
+    Without a title nothing is deposited.
+    """
     missing = missing_for_citation(unfinished_record_from(metadata), _PUBLISHER)
     if not missing:
         return metadata
     if not all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stderr)):
         options = ", ".join(_OPTIONS[field] for field in missing)
+        if "title" in missing:
+            msg = f"An item needs these to be cited, and they are missing: {options}."
+            raise ArchiveRequestError(msg)
         click.echo(f"Without {options} the item cannot be cited completely.", err=True)
         return metadata
     for field in missing:

@@ -49,10 +49,9 @@ from ibi.resolver.web.registrations_api import (
 from ibi.resolver.web.registry_api import RegistryApi, log_token
 from ibi.resolver.web.search_limits import SearchLimits
 from ibi.resolver.web.search_page import SearchPage
-from ibi.resolver.wiring.administration import build_admin_pages
 from ibi.resolver.wiring.background import BackgroundServices
 from ibi.resolver.wiring.builders import Base, Digests, Searches, Workers
-from ibi.resolver.wiring.people import build_account_pages, build_people
+from ibi.resolver.wiring.people import build_account_pages, build_admin_pages, build_people
 from ibi.resolver.workers.leases import HEALTH_CHECK
 
 
