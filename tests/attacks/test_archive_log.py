@@ -140,7 +140,7 @@ def is_event(line: str) -> bool:
         return False
     keys = {"event", "level", "timestamp"}
     if isinstance(event, dict) and event.get("event") == "request":
-        keys |= {"method", "path", "status", "milliseconds"}
+        keys |= {"method", "path", "status", "milliseconds"} | ({"caller"} & event.keys())
     return isinstance(event, dict) and event.keys() == keys
 
 

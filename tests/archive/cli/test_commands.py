@@ -985,6 +985,8 @@ COMMANDS = [
     *("move-store", "tasks", "audit", "copy", "copies", "drop", "transfer", "transfers"),
     *("export", "key", "import", "cite", "collection"),
     *("stats", "history", "token", "token add", "token list", "token remove", "readers"),
+    *("account", "account invite", "account list", "account role", "account remove"),
+    "account reset",
 ]
 
 

@@ -109,6 +109,7 @@ def test_what_is_public_of_an_archive_and_what_its_operator_knows(
         "origin": "operator",
         "hosts": ["files.example.org", "mirror.example.org:8080"],
         "key": "good",
+        "response_seconds": 0.0,
     }
 
 

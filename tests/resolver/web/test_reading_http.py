@@ -294,7 +294,7 @@ def test_people_get_a_page_in_their_language(world: World, name: str, language: 
     heading, advice = words(name, language)
     assert heading in text_of(page)
     assert advice in text_of(page)
-    assert answer.headers["vary"] == "Accept-Language, Accept, Accept-Encoding"
+    assert answer.headers["vary"] == "Accept-Language, Accept, Cookie, Accept-Encoding"
     assert answer.headers["cache-control"] == "no-store"
 
 

@@ -86,7 +86,9 @@ class SignInPages:
                 HTTPStatus.FORBIDDEN,
             )
         if form is None or len(urlencode(form.fields)) > LARGEST_CARRIED // 2:
-            return self._form(request, next_path=self._before(request))
+            return self._form(
+                request, next_path=self._before(request), status=HTTPStatus.UNAUTHORIZED
+            )
         return self._form(request, carried=form, status=HTTPStatus.UNAUTHORIZED)
 
     def confirm(self, request: Request, form: CarriedForm) -> Response:
