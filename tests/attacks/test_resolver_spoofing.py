@@ -207,7 +207,7 @@ def test_pages_are_of_the_language_that_was_asked_for(plain: Running) -> None:
         for language in ("en", "pt", "en"):
             answer = resolver.get(target, Accept="text/html", Accept_Language=language)
             assert answer.headers["content-language"] == language
-            assert answer.headers["vary"] == "Accept-Language, Accept, Accept-Encoding"
+            assert answer.headers["vary"] == "Accept-Language, Accept, Cookie, Accept-Encoding"
             assert answer.headers["cache-control"] == kept
 
 
