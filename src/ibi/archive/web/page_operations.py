@@ -4,15 +4,32 @@ from __future__ import annotations
 
 from typing import Final
 
-from ibi.archive.rules.scopes import ADMINISTER
+from ibi.archive.rules.drafts.draft import LARGEST_FIELDS
+from ibi.archive.rules.scopes import ADMINISTER, DEPOSIT
 from ibi.archive.web.drafts.operations import DRAFT_PAGES
-from ibi.archive.web.manage.operations import ITEM_PAGES
+from ibi.archive.web.manage.acts import ItemActs
+from ibi.archive.web.manage.describe_page import DescribePage
+from ibi.archive.web.manage.my_items import MyItemsPage
 from ibi.foundation.accounts.operations import account_page_operations
 from ibi.foundation.web.page_operations import PageOperation
 
+# fmt: off
+_ITEM_PAGES: Final = (
+    PageOperation("GET", "/deposit/items", DEPOSIT, MyItemsPage.list_items),
+    PageOperation("GET", "/deposit/copies", ADMINISTER, ItemActs.ask_copy),
+    PageOperation("POST", "/deposit/copies", ADMINISTER, ItemActs.copy),
+    PageOperation("GET", "/deposit/item/{ibi:path}", DEPOSIT, ItemActs.show_item),
+    PageOperation("GET", "/deposit/describe/{ibi:path}", DEPOSIT, DescribePage.show_description),
+    PageOperation("POST", "/deposit/describe/{ibi:path}", DEPOSIT,
+        DescribePage.change_description, largest=3 * LARGEST_FIELDS),
+    PageOperation("GET", "/deposit/act/{act}/{ibi:path}", DEPOSIT, ItemActs.ask),
+    PageOperation("POST", "/deposit/act/{act}/{ibi:path}", DEPOSIT, ItemActs.do),
+)
+# fmt: on
+
 PAGE_OPERATIONS: Final[tuple[PageOperation, ...]] = (
     *account_page_operations(ADMINISTER),
-    *ITEM_PAGES,
+    *_ITEM_PAGES,
     *DRAFT_PAGES,
 )
 """All pages; if two paths match a request, the first one gets it."""
