@@ -319,7 +319,11 @@ def _restore_files(
         _note_item(kept, restored)
         key = f"col/{kept.item.forms.label.spelling}"
         for file in kept.files:
-            _restore_file(source, target, f"{key}/doc/{file.path}", file, restored)
+            place = f"{key}/doc/{file.path}"
+            if _written(source, target, place, file):
+                restored.files += 1
+            else:
+                restored.note_fault(place)
         text = manifest(kept.item, kept.files, kept.number, kept.version)
         target.write_text(f"{key}/ibi.json", text)
     for key, digest in _listed_besides(source):
@@ -348,15 +352,6 @@ def _note_item(kept: ManifestItem, restored: Restored) -> None:
         restored.transferring.append(item.forms.label.spelling)
     # Also what is marked as not transferable: it may have been transferred since, without the mark.
     restored.originals += item.kind == "data" and item.state is State.ORIGINAL
-
-
-def _restore_file(
-    source: BackupTree, target: BackupTree, key: str, file: File, restored: Restored
-) -> None:
-    if _written(source, target, key, file):
-        restored.files += 1
-    else:
-        restored.note_fault(key)
 
 
 def _written(source: BackupTree, target: BackupTree, key: str, file: File) -> bool:

@@ -125,10 +125,7 @@ _DIGEST_PAGE: Final = (
         {"type": "integer", "minimum": 0, "maximum": MAX_CURSOR},
     ),
 )
-_UNDONE: Final = (
-    query("label", "A label of the item"),
-    query("receipt", "By which it was ready"),
-)
+_UNDONE: Final = (query("label", "A label of the item"), query("receipt", "By which it was ready"))
 _OFFSET: Final = header("Upload-Offset", "From which byte on", required=True)
 _UPLOAD: Final = (
     header("Upload-Complete", "?0 if more will follow"),
