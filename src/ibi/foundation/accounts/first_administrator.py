@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ibi.errors import StorageError
 from ibi.foundation.accounts.accounts import Accounts
 from ibi.foundation.accounts.invitation_pages import INVITATION_PATH
 from ibi.model.account import ADMINISTRATOR, AccountStore
@@ -27,12 +28,16 @@ def first_administrator(  # noqa: PLR0913, PLR0917  # its parts
 ) -> str:
     """Return the link for the first administrator; empty if there is one already.
 
-    The links that were made for it before end.
+    The links that were made for it before end. Where nothing can be written there is no link: a
+    service starts on a full disk too, and a later start makes one.
     """
     if store.has_administrator():
         return ""
     accounts = Accounts(store, tokens, clock, scopes, roles)
-    for link in accounts.invitations():
-        if link.role == ADMINISTRATOR and link.made_by == made_by:
-            store.end_link(link.digest)
-    return f"{address}{INVITATION_PATH}/{accounts.invite(ADMINISTRATOR, made_by)}"
+    try:
+        for link in accounts.invitations():
+            if link.role == ADMINISTRATOR and link.made_by == made_by:
+                store.end_link(link.digest)
+        return f"{address}{INVITATION_PATH}/{accounts.invite(ADMINISTRATOR, made_by)}"
+    except StorageError:
+        return ""
