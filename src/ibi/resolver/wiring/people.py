@@ -10,13 +10,20 @@ import structlog
 from ibi.foundation.accounts.first_administrator import first_administrator
 from ibi.foundation.accounts.openid_settings import openid_of
 from ibi.foundation.accounts.people import AccountPages, People, account_pages, people_of
+from ibi.foundation.pages.administration import AdminSite
 from ibi.foundation.system.smtp import SmtpMailer
 from ibi.foundation.web.tokens import Tokens
 from ibi.model.clock import Clock
-from ibi.resolver.rules.scopes import ROLE_SCOPES, SCOPES
+from ibi.resolver.rules.scopes import OPERATE, ROLE_SCOPES, SCOPES
+from ibi.resolver.search.archive_names import ArchiveNames
 from ibi.resolver.settings import ResolverSettings
 from ibi.resolver.storage.store import SqlResolverStore
+from ibi.resolver.web.admin.decisions import DecisionPages
+from ibi.resolver.web.admin.overview import OverviewPages
+from ibi.resolver.web.admin.tabs import TABS
 from ibi.resolver.web.pages import ResolverPages
+from ibi.resolver.web.registrations_api import AdministratorNotices
+from ibi.resolver.wiring.background import BackgroundServices
 from ibi.resolver.wiring.builders import Base
 
 _LOG: Final = structlog.get_logger()
@@ -64,3 +71,24 @@ def build_account_pages(
         mailer=SmtpMailer(settings.smtp, settings.mail_from) if settings.smtp else None,
         openid=openid_of(settings),
     )
+
+
+def build_admin_pages(
+    base: Base,
+    pages: ResolverPages,
+    services: BackgroundServices,
+    names: ArchiveNames,
+    notices: AdministratorNotices,
+) -> tuple[object, ...]:
+    """Return the handlers of the pages of operators, but for those of accounts."""
+    site = AdminSite(pages.page, TABS, OPERATE, base.clock.wall)
+    overview = OverviewPages(
+        site,
+        base.registry,
+        services.conflicts,
+        services.locations.digest,
+        names.of,
+        base.store.figures,
+        base.clock,
+    )
+    return overview, DecisionPages(site, base.registry, services.conflicts, notices)

@@ -48,10 +48,9 @@ from ibi.resolver.web.registrations_api import (
 )
 from ibi.resolver.web.registry_api import RegistryApi, log_token
 from ibi.resolver.web.search_page import SearchLimits, SearchPage
-from ibi.resolver.wiring.administration import build_admin_pages
 from ibi.resolver.wiring.background import BackgroundServices
 from ibi.resolver.wiring.builders import Base, Digests, Searches, Workers
-from ibi.resolver.wiring.people import build_account_pages, build_people
+from ibi.resolver.wiring.people import build_account_pages, build_admin_pages, build_people
 from ibi.resolver.workers.leases import HEALTH_CHECK
 
 
@@ -192,6 +191,7 @@ def build_figures(
         endpoints.redirects,
         base.registry,
         services.locations,
+        services.change_feed.catch_up,
         services.conflicts.count_open,
         lambda: services.worker_leases.holds(HEALTH_CHECK),
     )
