@@ -24,6 +24,8 @@ RECENT: Final = 5 * SECOND
 """Nanoseconds for which an answer that this process received counts more than a recorded outage."""
 _WEIGHT: Final = 0.2
 """The weight of the last answer: some ten answers decide the figure."""
+_LEAST: Final = 0.001
+"""Seconds of the quickest answer: the clock of the event loop has milliseconds."""
 
 
 class ResponseTimes:
@@ -35,8 +37,9 @@ class ResponseTimes:
 
     def note(self, archive: str, seconds: float) -> None:
         """Note the time of an answer of an archive."""
-        before = self._seconds.get(archive, seconds)
-        self._seconds[archive] = before + _WEIGHT * (seconds - before)
+        measured = max(seconds, _LEAST)
+        before = self._seconds.get(archive, measured)
+        self._seconds[archive] = before + _WEIGHT * (measured - before)
 
     def of(self, archive: str) -> float | None:
         """Return the seconds that an archive takes; None if it has not answered yet."""

@@ -36,15 +36,20 @@ class ResolverReadings:
         redirects: RedirectEndpoint,
         registry: Registry,
         locations: Locations,
+        catch_up: Callable[[], Awaitable[None]],
         count_conflicts: Callable[[], Awaitable[int]],
         has_duty: Callable[[], bool],
     ) -> None:
-        """`has_duty` returns whether this process reports what all of them have in common."""
+        """`has_duty` returns whether this process reports what all of them have in common.
+
+        `catch_up` applies what other processes changed in the registry.
+        """
         self._metrics = metrics
         self._fast = fast
         self._redirects = redirects
         self._registry = registry
         self._locations = locations
+        self._catch_up = catch_up
         self._count_conflicts = count_conflicts
         self._has_duty = has_duty
 
@@ -72,6 +77,7 @@ class ResolverReadings:
         return {**durations, _LEAST: durations.get(_LEAST, 0) + warm}
 
     async def _levels(self) -> dict[str, int]:
+        await self._catch_up()
         states = [archive.state for archive in self._registry.all()]
         return {
             "archives": sum(state is not ArchiveState.PENDING for state in states),

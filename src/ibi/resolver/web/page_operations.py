@@ -1,4 +1,7 @@
-"""The pages of a resolver for people with accounts: one table, by which all of them are routed."""
+"""The pages of a resolver for people with accounts: one table, by which all of them are routed.
+
+Viewers see the pages of operators, administrators decide there, with a yes for each act.
+"""
 
 from __future__ import annotations
 
@@ -31,4 +34,8 @@ PAGE_OPERATIONS: Final[tuple[PageOperation, ...]] = (
     *account_page_operations(OPERATE),
     *_ADMIN_PAGES,
 )
-"""All pages; if two paths match a request, the first one gets it."""
+"""All pages; if two paths match a request, the first one gets it.
+
+They are routed before persistent URLs, whose route matches every path: no label begins with the
+first part of one of these paths (`foundation.pages.links.OF_PEOPLE`).
+"""

@@ -192,6 +192,7 @@ def build_figures(
         endpoints.redirects,
         base.registry,
         services.locations,
+        services.change_feed.catch_up,
         services.conflicts.count_open,
         lambda: services.worker_leases.holds(HEALTH_CHECK),
     )

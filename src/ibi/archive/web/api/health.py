@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Final
 
 import msgspec
 from starlette.responses import Response
 
 from ibi.archive.health import Health
+from ibi.archive.rules.scopes import READ
 from ibi.foundation.web.json_response import json_answer
-from ibi.foundation.web.operations import AuthorizedRequest
+from ibi.foundation.web.operations import AuthorizedRequest, Operation
 from ibi.model.finding import Finding
 
 
@@ -30,3 +32,13 @@ class HealthApi:
         """Check everything, in English."""
         found = await asyncio.to_thread(self._health.findings)
         return json_answer(HealthAnswer([finding.plain() for finding in found]))
+
+
+HEALTH_OPERATION: Final = Operation(
+    "GET",
+    "/api/v1/health",
+    READ,
+    HealthApi.health,
+    "Check the archive as far as it sees itself, the worst first",
+    answer=HealthAnswer,
+)

@@ -36,7 +36,7 @@ from ibi.archive.web.api.copies import CopiesApi
 from ibi.archive.web.api.deposits import DepositsApi
 from ibi.archive.web.api.drafts import DRAFT_OPERATIONS
 from ibi.archive.web.api.exports import ExportsApi
-from ibi.archive.web.api.health import HealthAnswer, HealthApi
+from ibi.archive.web.api.health import HEALTH_OPERATION
 from ibi.archive.web.api.history import HistoryApi
 from ibi.archive.web.api.holdings import HoldingsApi
 from ibi.archive.web.api.imports import ImportsApi
@@ -212,8 +212,8 @@ _DEPOSITS: Final = (
         "Upload the rest of a file, from Upload-Offset on",
         request=_FILE_BODY, answer=messages.FileAnswer, status=201,
         further={200: Further("What was received so far", messages.StagedAnswer)},
-        problems=(404, 409, 413, 422, 507),
-        parameters=(_DEPOSIT, _FILE, *_UPLOAD, _OFFSET)),
+        problems=(404, 409, 413, 422, 507), parameters=(_DEPOSIT, _FILE, *_UPLOAD,
+            header("Upload-Offset", "From which byte on", required=True))),
     Operation("GET", "/api/v1/deposits/{id}/files/{path:path}", DEPOSIT, DepositsApi.show_file,
         "Show how much of a file was received",
         answer=messages.StagedAnswer, problems=(404, 409), parameters=(_DEPOSIT, _FILE)),
@@ -269,11 +269,7 @@ _ADMINISTRATION: Final = (
     Operation("GET", "/api/v1/statistics/holdings", READ, StatisticsApi.holdings,
         "Count what the archive holds",
         answer=statistics.HoldingsStatistics),
-    Operation("GET", "/api/v1/health", READ, HealthApi.health,
-        "Check the archive as far as it sees itself, the worst first",
-        answer=HealthAnswer),
-    figures_operation(READ),
-    *token_operations(ADMINISTER),
+    HEALTH_OPERATION, figures_operation(READ), *token_operations(ADMINISTER),
     *account_operations(ADMINISTER),
 )
 
