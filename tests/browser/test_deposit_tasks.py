@@ -49,6 +49,7 @@ class Depositor:
         self.page.fill("#password", PASSWORD)
         self.page.fill("#repeated", PASSWORD)
         self.page.locator("main button.main").click()
+        self.page.wait_for_url(lambda url: "/invitation/" not in url)
 
     def sign_in(self, page: Page) -> None:
         """Sign in on a page that asks for it."""

@@ -12,6 +12,8 @@ ARCHIVE_PHASES: Final = (
     Phase("ARCHIVE KILL at random", process_kills.kill_at_random, 100, 3, (POSTGRES,)),
     Phase("ARCHIVE KILL at every 2nd step", process_kills.kill_at_every_step, 2, 0, (SQLITE,)),
     Phase("ARCHIVE KILL at every 9th step", process_kills.kill_at_every_step, 9, 0, (POSTGRES,)),
+    Phase("ARCHIVE KILL of drafts", process_kills.kill_drafts, 300, 4, (SQLITE,)),
+    Phase("ARCHIVE KILL of drafts", process_kills.kill_drafts, 60, 2, (POSTGRES,)),
     Phase(
         "  twin: ARCHIVE without a journal", process_kills.kill_without_journal, 60, 60, twin=True
     ),

@@ -187,6 +187,11 @@ def _caught(
         return Figures(labels=1, found=caught.brief)
 
 
+def kill_drafts(site: Site, size: int, seed: int, report_progress: ReportProgress) -> Figures:
+    """Kill while drafts are opened, saved, filled with files, and published."""
+    return kill_at_random(site, size, seed, report_progress, KillPlan(("draft",)))
+
+
 def kill_without_journal(
     site: Site, size: int, seed: int, report_progress: ReportProgress
 ) -> Figures:

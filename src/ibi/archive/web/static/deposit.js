@@ -69,6 +69,7 @@
   let last = "";
   let timer = 0;
   let conflict = false;
+  const isUnsaved = form?.dataset.unsaved !== undefined;
   const savedAt = document.getElementById("saved");
   const typed = () => JSON.stringify([...new FormData(form)].filter(
     ([name, value]) => typeof value === "string" && !["csrf", "version"].includes(name)));
@@ -456,6 +457,10 @@
       } else if (button?.value.startsWith("more-")) {
         event.preventDefault();
         anotherRow(button);
+      } else if (isUnsaved) {
+        // What this page shows was refused once: it is sent as a form, and shown again.
+        clearTimeout(timer);
+        last = typed();
       } else if (!conflict && (saving || typed() !== last)) {
         event.preventDefault();
         await save();
