@@ -601,8 +601,10 @@ def test_translations_are_whole_and_name_the_same_values() -> None:
             assert other, one
             assert sorted(PLACEHOLDER.findall(one)) == sorted(PLACEHOLDER.findall(other))
             assert (one[-1] in ".:") == (other[-1] in ".:")
-            # One word for one thing: a file is an "arquivo", an archive an "acervo".
-            assert ("acervo" in other.lower()) == bool(re.search("[Aa]rchive", one)), other
+            # One word for one thing: a file is an "arquivo", an archive an "acervo". Commands have
+            # the same names in every language.
+            if "'ibi archive " not in one:
+                assert ("acervo" in other.lower()) == bool(re.search("[Aa]rchive", one)), other
             assert ("arquivo" in other.lower()) == bool(re.search(r"\b[Ff]iles?\b", one)), other
 
 

@@ -101,10 +101,10 @@ def name_findings(part: str, hosts: Iterable[str], own_ip: str, file: str) -> It
             yield Finding(part, "name", "failure", text, Sentence("make a DNS record for it"))
         elif own_ip and own_ip not in found:
             text = Sentence(
-                "%(host)s is %(addresses)s, and `ip` in %(file)s is %(ip)s",
+                "%(host)s is %(addresses)s, and `ip` in %(settings)s is %(ip)s",
                 host=host,
                 addresses=", ".join(found),
-                file=file,
+                settings=file,
                 ip=own_ip,
             )
             advice = Sentence("one of them is wrong, or there is NAT")
