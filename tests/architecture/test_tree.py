@@ -27,7 +27,7 @@ SHORTEST = 40
 
 LONG = {"archive/web/api/operations.py": "the table of operations"}
 """Modules that may be longer, and why: a grammar or a table that is one thing."""
-SHORT = {"resolver/web/page_operations.py": "the table of pages"}
+SHORT: dict[str, str] = {}
 """Modules that may be shorter although one other imports them, and why."""
 OF_THE_WHOLE = {
     *("architecture", "attacks", "browser", "conformance", "faults", "federation", "simulation"),
