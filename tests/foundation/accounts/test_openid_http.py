@@ -14,8 +14,8 @@ from joserfc.jwk import KeySet, RSAKey
 from ibi.errors import OpenIdError
 from ibi.foundation.accounts.openid import OpenIdProvider
 from ibi.foundation.accounts.openid_settings import OpenIdSettings
-from ibi.foundation.system.clock import SystemClock
 from tests.support.clients.browser import Browser, main_part
+from tests.support.doubles.minting_machine import FakeClock
 from tests.support.servers.archive import ArchiveServer
 from tests.support.servers.openid import OpenIdServer, openid_server, path_of
 
@@ -135,7 +135,7 @@ def test_a_code_is_used_once(archive: ArchiveServer, provider: OpenIdServer) -> 
 
 
 KEY = RSAKey.generate_key(2048, {"kid": "one"})
-NOW = SystemClock().wall() // 10**9
+NOW = FakeClock().wall() // 10**9
 GOOD: dict[str, Any] = {
     "iss": "https://id.example.org",
     "aud": "client",
@@ -158,7 +158,7 @@ BAD: dict[str, dict[str, object]] = {
 
 def checked(token: str) -> dict[str, Any]:
     settings = OpenIdSettings(issuer="https://id.example.org", client="client", secret="", name="x")
-    provider = OpenIdProvider(settings, "https://archive.example.org/back", SystemClock())
+    provider = OpenIdProvider(settings, "https://archive.example.org/back", FakeClock())
     return provider.checked(token, "the nonce", KeySet([KEY]))
 
 
