@@ -55,7 +55,7 @@ class ReviewNotices:
         self._threads.shutdown(cancel_futures=True)
 
     def on_move(self, draft: DepositDraft, state: DraftState, comment: str) -> None:
-        """Tell those whom a change of state concerns."""
+        """Send mails about a change of state to the owner or the curators."""
         if state is DraftState.SUBMITTED:
             self._threads.submit(self._submitted, draft)
         elif state is DraftState.RETURNED or (

@@ -66,7 +66,7 @@ def _notices(instance: Instance) -> ReviewNotices | None:
 
 
 def _nothing(draft: DepositDraft, state: DraftState, comment: str) -> None:
-    """Tell nobody."""
+    """Send no mail: the archive has no mail server."""
     del draft, state, comment
 
 

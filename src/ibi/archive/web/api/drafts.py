@@ -30,7 +30,7 @@ from ibi.archive.web.api.draft_messages import (
 )
 from ibi.archive.web.urls import ArchiveUrls
 from ibi.foundation.web.json_response import json_answer
-from ibi.foundation.web.openapi import PAGE, header, parameter
+from ibi.foundation.web.openapi import PAGE, parameter
 from ibi.foundation.web.operations import AuthorizedRequest, Body, Further, Media, Operation
 from ibi.foundation.web.request_body import number_of
 
@@ -227,11 +227,6 @@ class ReviewApi:
 
 _DRAFT: Final = parameter("id", "The id of a draft")
 _FILE: Final = parameter("path", "The path of a file, with slashes between folders")
-_OFFSET: Final = header("Upload-Offset", "From which byte on", required=True)
-_UPLOAD: Final = (
-    header("Upload-Complete", "?0 if more will follow"),
-    header("Repr-Digest", "Of the whole file: sha-256=:...: (RFC 9530)"),
-)
 _FILE_BODY: Final = Body(Media({"application/octet-stream": {}}), required=None)
 _LARGEST: Final = 2 * LARGEST_FIELDS
 _OPTIONAL_ACT: Final = Body(DraftActRequest, required=False)
@@ -273,13 +268,14 @@ DRAFT_OPERATIONS: Final = (
         "Upload a file of a draft, or its beginning",
         request=_FILE_BODY, answer=messages.FileAnswer, status=201,
         further={200: Further("What was received so far", messages.StagedAnswer)},
-        problems=(404, 409, 413, 422, 507), parameters=(_DRAFT, _FILE, *_UPLOAD)),
+        problems=(404, 409, 413, 422, 507), parameters=(_DRAFT, _FILE, *uploads.UPLOAD)),
     Operation("PATCH", "/api/v1/drafts/{id}/files/{path:path}", DEPOSIT,
         DraftFilesApi.receive_draft_file,
         "Upload the rest of a file of a draft, from Upload-Offset on",
         request=_FILE_BODY, answer=messages.FileAnswer, status=201,
         further={200: Further("What was received so far", messages.StagedAnswer)},
-        problems=(404, 409, 413, 422, 507), parameters=(_DRAFT, _FILE, *_UPLOAD, _OFFSET)),
+        problems=(404, 409, 413, 422, 507),
+        parameters=(_DRAFT, _FILE, *uploads.UPLOAD, uploads.OFFSET)),
     Operation("GET", "/api/v1/drafts/{id}/files/{path:path}", DEPOSIT,
         DraftFilesApi.show_draft_file,
         "Show how much of a file of a draft was received",

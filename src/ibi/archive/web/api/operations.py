@@ -47,12 +47,13 @@ from ibi.archive.web.api.statistics import StatisticsApi
 from ibi.archive.web.api.storage import StorageApi
 from ibi.archive.web.api.tasks import TasksApi
 from ibi.archive.web.api.transfers import TransfersApi
+from ibi.archive.web.api.uploads import OFFSET, UPLOAD
 from ibi.archive.web.citations import LOCALES, STYLES
 from ibi.archive.web.digest import DigestEndpoint
 from ibi.foundation.accounts.api import account_operations
 from ibi.foundation.web.authorization import PUBLIC, OptionalScope
 from ibi.foundation.web.figures_api import figures_operation
-from ibi.foundation.web.openapi import LIMIT, PAGE, ApiDescription, header, parameter, query
+from ibi.foundation.web.openapi import LIMIT, PAGE, ApiDescription, parameter, query
 from ibi.foundation.web.operations import Body, Further, Media, Operation
 from ibi.foundation.web.status import status_operations
 from ibi.foundation.web.tokens_api import token_operations
@@ -126,11 +127,6 @@ _DIGEST_PAGE: Final = (
     ),
 )
 _UNDONE: Final = (query("label", "A label of the item"), query("receipt", "By which it was ready"))
-_OFFSET: Final = header("Upload-Offset", "From which byte on", required=True)
-_UPLOAD: Final = (
-    header("Upload-Complete", "?0 if more will follow"),
-    header("Repr-Digest", "Of the whole file: sha-256=:...: (RFC 9530)"),
-)
 
 _JSON_OR_XML: Final = Media({"application/json": {}, "text/xml": {}, "application/xml": {}})
 _ANY_FORMAT: Final = Media(
@@ -207,13 +203,12 @@ _DEPOSITS: Final = (
         "Upload a file, or its beginning",
         request=_FILE_BODY, answer=messages.FileAnswer, status=201,
         further={200: Further("What was received so far", messages.StagedAnswer)},
-        problems=(404, 409, 413, 422, 507), parameters=(_DEPOSIT, _FILE, *_UPLOAD)),
+        problems=(404, 409, 413, 422, 507), parameters=(_DEPOSIT, _FILE, *UPLOAD)),
     Operation("PATCH", "/api/v1/deposits/{id}/files/{path:path}", DEPOSIT, DepositsApi.receive,
         "Upload the rest of a file, from Upload-Offset on",
         request=_FILE_BODY, answer=messages.FileAnswer, status=201,
         further={200: Further("What was received so far", messages.StagedAnswer)},
-        problems=(404, 409, 413, 422, 507), parameters=(_DEPOSIT, _FILE, *_UPLOAD,
-            header("Upload-Offset", "From which byte on", required=True))),
+        problems=(404, 409, 413, 422, 507), parameters=(_DEPOSIT, _FILE, *UPLOAD, OFFSET)),
     Operation("GET", "/api/v1/deposits/{id}/files/{path:path}", DEPOSIT, DepositsApi.show_file,
         "Show how much of a file was received",
         answer=messages.StagedAnswer, problems=(404, 409), parameters=(_DEPOSIT, _FILE)),

@@ -21,6 +21,7 @@ from starlette.requests import ClientDisconnect, Request
 
 from ibi.archive.ports.file_store import Sink
 from ibi.errors import ArchiveRequestError, Sentence, TooLargeError, shown
+from ibi.foundation.web.openapi import header
 from ibi.model.item import File
 from ibi.wire.percent_encoding import text_of
 
@@ -28,6 +29,14 @@ T = TypeVar("T")
 
 PIECE: Final = 1 << 20
 """Bytes of one write to the disk."""
+
+OFFSET: Final = header("Upload-Offset", "From which byte on", required=True)
+"""The header of a request that continues an upload, as the document of the API describes it."""
+UPLOAD: Final = (
+    header("Upload-Complete", "?0 if more will follow"),
+    header("Repr-Digest", "Of the whole file: sha-256=:...: (RFC 9530)"),
+)
+"""The headers of each request that uploads."""
 
 _DIGEST: Final = re.compile(r"(sha-256|sha-512)=:([A-Za-z0-9+/=]{1,100}):")
 _NAMES: Final = {"sha-256": "sha256", "sha-512": "sha512"}
