@@ -21,7 +21,7 @@ from ibi.foundation.web.authorization import (
     OptionalScope,
     Policy,
 )
-from ibi.foundation.web.openapi import parameter
+from ibi.foundation.web.openapi import ApiDescription, document, parameter
 from ibi.foundation.web.operations import (
     AuthorizedRequest,
     Body,
@@ -146,6 +146,16 @@ def test_an_operation_describes_the_parameters_of_its_path() -> None:
     for wrong in ((), known[:1], (*known, parameter("more", "Not there"))):
         with pytest.raises(ValueError, match="parameters of its path"):
             Operation("GET", path, PUBLIC, Notes.show, "Show", parameters=wrong)
+
+
+def test_two_messages_of_an_api_differ_in_name() -> None:
+    alike = msgspec.defstruct("Wanted", ["other"], module="elsewhere")
+    table = [
+        Operation("GET", f"/{each.__module__}", PUBLIC, Notes.show, "Show", answer=each)
+        for each in (Wanted, alike)
+    ]
+    with pytest.raises(ValueError, match=r"one name: .*elsewhere\.Wanted"):
+        document(ApiDescription("", ""), table, "1")
 
 
 def test_a_table_has_each_operation_once_and_each_has_its_handler() -> None:

@@ -26,8 +26,9 @@ from ibi.archive.web.views import (
     TombstoneView,
     TranslationListView,
 )
+from ibi.foundation.pages.api_reference import ApiView
 from ibi.foundation.pages.identity import ImprintView, SiteIdentity
-from ibi.foundation.pages.links import Links
+from ibi.foundation.pages.links import API, Links
 from ibi.foundation.pages.site import Entry
 from ibi.foundation.pages.templates import Page, ProblemView, Templates
 from ibi.identifier.language_preference import LanguagePreference
@@ -44,7 +45,7 @@ NAVIGATION: Final = (
     Entry("/deposit", "Deposit"),
 )
 """The main pages of an archive, in the masthead of every page."""
-FOOTER: Final = (Entry("/openapi.json", "API"),)
+FOOTER: Final = (Entry(API, "API"),)
 SEARCH: Final = "/search"
 """The path of the search, which every page has a field for."""
 
@@ -92,6 +93,10 @@ class Pages:
     ) -> Page:
         """Return the statistics of the archive."""
         return self.page("statistics.html", view, preference, here)
+
+    def api(self, view: ApiView, preference: LanguagePreference, here: str = "") -> Page:
+        """Return the description of the API, or of one part of it."""
+        return self.page("api.html", view, preference, here)
 
     def imprint(self, preference: LanguagePreference, here: str = "") -> Page | None:
         """Return the imprint; None if the settings have no text of one."""

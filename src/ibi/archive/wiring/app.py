@@ -155,7 +155,7 @@ def archive_app(instance: Instance, *, has_readers: bool = False) -> tuple[Starl
         _running(answering, usage, figures, capabilities),
         accounts,
         [
-            *SitePages(templates).routes,
+            *SitePages(templates, metadata.version("ibi")).routes,
             *StatisticsPage(catalogue.statistics, clock, templates).routes,
             *DiscoveryRoutes(instance.archive, settings.name, searches, urls, templates).routes,
             *PublicRoutes(

@@ -133,7 +133,7 @@ def reader_app(instance: ReaderInstance, writer: Forwarder) -> Starlette:
     )
     landing = build_landing(settings, catalogue)
     reading = [
-        *SitePages(templates).routes,
+        *SitePages(templates, metadata.version("ibi")).routes,
         *StatisticsPage(catalogue.statistics, clock, templates).routes,
         *DiscoveryRoutes(archive, settings.name, searches, urls, templates).routes,
         *PublicRoutes(archive, answering, urls, pages, readers, landing, usage).routes,

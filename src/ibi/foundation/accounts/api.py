@@ -79,7 +79,7 @@ class InvitationsAnswer(msgspec.Struct, frozen=True):
     invitations: list[InvitationAnswer]
 
 
-class LinkAnswer(msgspec.Struct, frozen=True):
+class AccountLinkAnswer(msgspec.Struct, frozen=True):
     """A link that works once."""
 
     link: str
@@ -129,7 +129,7 @@ class AccountsApi:
         secret = await run(lambda: self._accounts.reset_link(name, request.caller))
         await self._note("make reset link", request.caller, {"name": name})
         url = f"{self._address}{PASSWORD_PATH}/{secret}"
-        return json_answer(LinkAnswer(url), HTTPStatus.CREATED)
+        return json_answer(AccountLinkAnswer(url), HTTPStatus.CREATED)
 
     async def invitations(self, _: AuthorizedRequest) -> Response:
         """List the invitations."""
@@ -203,7 +203,7 @@ def account_operations(highest: str) -> tuple[Operation, ...]:
             parameters=(_NAME,)),
         Operation("POST", "/api/v1/accounts/{name}/reset", highest, AccountsApi.reset,
             "Make a link by which the person sets a new password; it works once",
-            answer=LinkAnswer, status=201, problems=(404, 507), parameters=(_NAME,)),
+            answer=AccountLinkAnswer, status=201, problems=(404, 507), parameters=(_NAME,)),
         Operation("GET", "/api/v1/invitations", highest, AccountsApi.invitations,
             "List invitations that are not accepted yet", answer=InvitationsAnswer),
         Operation("POST", "/api/v1/invitations", highest, AccountsApi.invite,

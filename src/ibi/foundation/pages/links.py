@@ -29,6 +29,7 @@ EXPLAIN: Final = "/explain"
 REGISTER: Final = "/register"
 SEARCH: Final = "/search"
 IMPRINT: Final = "/imprint"
+API: Final = "/api"
 OF_PEOPLE: Final = frozenset({"sign-in", "sign-out", "account", "admin", "invitation", "password"})
 """The first parts of the paths of pages for people with accounts."""
 
@@ -175,7 +176,7 @@ class ResolverLinks(Links):
     def in_language(self, here: str, code: str) -> str:
         """Return the same page in another language; an item only gets the pair meant for it."""
         path = here.partition("?")[0]
-        is_own = path in {"", HOME, ARCHIVES, EXPLAIN, REGISTER, SEARCH, IMPRINT} or (
+        is_own = path in {"", HOME, ARCHIVES, EXPLAIN, REGISTER, SEARCH, IMPRINT, API} or (
             path.split("/")[1] in OF_PEOPLE
         )
         return self._changed(here, **{LANGUAGE if is_own else LANGUAGE_OF_ITEM: code})

@@ -59,7 +59,7 @@ class LevelAnswer(msgspec.Struct, frozen=True):
     mean: float
 
 
-class PeriodAnswer(msgspec.Struct, frozen=True):
+class FiguresPeriodAnswer(msgspec.Struct, frozen=True):
     """What happened in a period."""
 
     start: str
@@ -73,7 +73,7 @@ class FiguresAnswer(msgspec.Struct, frozen=True):
     """Periods, the oldest first; those in which the service did not run are left out."""
 
     resolution: str
-    periods: list[PeriodAnswer]
+    periods: list[FiguresPeriodAnswer]
 
 
 class FiguresApi:
@@ -96,9 +96,9 @@ class FiguresApi:
         periods = [self._period(period) for period in found]
         return json_answer(FiguresAnswer(resolution.name, periods))
 
-    def _period(self, period: Period) -> PeriodAnswer:
+    def _period(self, period: Period) -> FiguresPeriodAnswer:
         tally = period.tally
-        return PeriodAnswer(
+        return FiguresPeriodAnswer(
             Instant(period.start).iso8601,
             tally.counts,
             {name: self._durations(each) for name, each in tally.durations.items()},

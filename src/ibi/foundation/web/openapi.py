@@ -34,6 +34,10 @@ def document(
     described = [each for each in operations if each.described]
     types = {*_types(described), Problem}
     _, schemas = msgspec.json.schema_components(types, ref_template="#/components/schemas/{name}")
+    if alike := sorted(name for name in schemas if "." in name):
+        # msgspec adds the modules of types whose names are alike; no operation refers to those.
+        msg = f"Two messages of an API have one name: {', '.join(alike)}."
+        raise ValueError(msg)
     paths: dict[str, dict[str, Any]] = {}
     for operation in described:
         path = paths.setdefault(operation.template, {})

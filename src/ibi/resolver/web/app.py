@@ -11,6 +11,7 @@ from starlette.requests import Request
 
 from ibi.foundation.accounts.people import AccountPages
 from ibi.foundation.interprocess.worker_metrics import encoded_metrics, page_for, set_metrics_source
+from ibi.foundation.pages.api_page import ApiPage
 from ibi.foundation.system.disk import check_room
 from ibi.foundation.web import openapi
 from ibi.foundation.web.authorization import Authorizer
@@ -59,6 +60,7 @@ class ResolverApp:
         self._metrics = metrics
         self._open_conflicts = 0
         self._folder = folder
+        self._api_page = ApiPage(DESCRIPTION, OPERATIONS, version, reading.show_api)
         document = openapi.document(DESCRIPTION, OPERATIONS, version)
         self._status = StatusApi(document, self._check, self._page)
         metrics.watch(
@@ -74,6 +76,7 @@ class ResolverApp:
                 self._authorizer,
             ),
             *page_routes(PAGE_OPERATIONS, self._accounts.handlers, self._accounts.gate),
+            *self._api_page.routes,
             *self._register_page.routes,
             *self._search_page.routes,
             *self._reading.routes,

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from ibi.errors import printable
+from ibi.foundation.pages.api_reference import ApiView
 from ibi.foundation.pages.identity import ImprintView, SiteIdentity
-from ibi.foundation.pages.links import ARCHIVES, HOME, REGISTER, ResolverLinks
+from ibi.foundation.pages.links import API, ARCHIVES, HOME, REGISTER, ResolverLinks
 from ibi.foundation.pages.site import Entry
 from ibi.foundation.pages.templates import Page, ProblemView, Templates
 from ibi.identifier.language_preference import LanguagePreference
@@ -30,7 +31,7 @@ NAVIGATION: Final = (
     Entry(REGISTER, "Register an archive"),
 )
 """The main pages of a resolver, in the masthead of every page."""
-FOOTER: Final = (Entry("/openapi.json", "API"),)
+FOOTER: Final = (Entry(API, "API"),)
 
 
 class ResolverPages:
@@ -90,6 +91,10 @@ class ResolverPages:
     def explain(self, view: ExplainView, preference: LanguagePreference, here: str = "") -> Page:
         """Render the archives asked, their answers, and the reason of the outcome."""
         return self.page("explain.html", view, preference, here)
+
+    def api(self, view: ApiView, preference: LanguagePreference, here: str = "") -> Page:
+        """Render the description of the API, or of one part of it."""
+        return self.page("api.html", view, preference, here)
 
     def imprint(self, preference: LanguagePreference, here: str = "") -> Page | None:
         """Render the imprint; None if the settings have no text of one."""

@@ -14,6 +14,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from ibi.errors import ReadingError, Sentence
+from ibi.foundation.pages.api_reference import ApiView
 from ibi.foundation.pages.links import IMPRINT
 from ibi.foundation.pages.static_files import static_routes
 from ibi.foundation.pages.templates import ProblemView
@@ -178,6 +179,11 @@ class ResolverPublicRoutes:
         page = self._pages.imprint(preference_in(request), target_of(request))
         if page is None:
             raise HTTPException(HTTPStatus.NOT_FOUND)
+        return shared_page_response(page)
+
+    def show_api(self, view: ApiView, request: Request) -> Response:
+        """Show the description of the API, or of one part of it."""
+        page = self._pages.api(view, preference_in(request), target_of(request))
         return shared_page_response(page)
 
     async def robots(self, _: Request) -> Response:
