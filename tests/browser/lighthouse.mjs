@@ -1,4 +1,4 @@
-// Scores pages by Lighthouse: reads URLs (JSON) from standard input, and writes scores (JSON).
+// Scores pages by Lighthouse: reads URLs and a cookie (JSON) from standard input, and writes scores (JSON).
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { json } from "node:stream/consumers";
@@ -13,8 +13,10 @@ const chrome = await launch({
   chromeFlags: ["--headless", "--no-sandbox", "--disable-dev-shm-usage"],
 });
 try {
-  for (const url of await json(process.stdin)) {
-    const { lhr } = await lighthouse(url, { port: chrome.port, logLevel: "error" });
+  const { urls, cookie } = await json(process.stdin);
+  const extraHeaders = cookie ? { Cookie: cookie } : {};
+  for (const url of urls) {
+    const { lhr } = await lighthouse(url, { port: chrome.port, logLevel: "error", extraHeaders });
     scores[url] = {};
     for (const [name, category] of Object.entries(lhr.categories)) {
       const costly = category.auditRefs

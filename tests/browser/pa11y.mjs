@@ -16,7 +16,8 @@ const findings = [];
 try {
   for (const visit of visits) {
     const page = await browser.newPage();
-    await page.setExtraHTTPHeaders({ "Accept-Language": visit.language });
+    const cookie = visit.cookie ? { Cookie: visit.cookie } : {};
+    await page.setExtraHTTPHeaders({ "Accept-Language": visit.language, ...cookie });
     await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: visit.scheme }]);
     const judged = await pa11y(visit.url, {
       browser,

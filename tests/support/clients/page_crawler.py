@@ -64,10 +64,13 @@ def _is_page(headers: Mapping[str, str]) -> bool:
     return is_html and "sandbox" not in headers.get("Content-Security-Policy", "")
 
 
-def crawl(starts: Iterable[str], language: str, each: int = 2) -> list[FoundPage]:
+def crawl(
+    starts: Iterable[str], language: str, each: int = 2, cookies: Mapping[str, str] | None = None
+) -> list[FoundPage]:
     """Return the pages that the starts lead to, at most `each` of a shape.
 
-    The starts, and all that they link to, are always there.
+    The starts, and all that they link to, are always there. `cookies` are the Cookie headers of a
+    person, by host and port.
 
     Addresses of other hosts, other languages, and files of items are left out.
     """
@@ -83,7 +86,11 @@ def crawl(starts: Iterable[str], language: str, each: int = 2) -> list[FoundPage
             "GET",
             url,
             redirect=False,
-            headers={"Accept": f"{_HTML},*/*;q=0.8", "Accept-Language": language},
+            headers={
+                "Accept": f"{_HTML},*/*;q=0.8",
+                "Accept-Language": language,
+                **({"Cookie": cookies[urlsplit(url).netloc]} if cookies else {}),
+            },
         )
         links = []
         if answer.status in {301, 302, 303, 307, 308}:

@@ -139,9 +139,10 @@ def pa11y(visits: Sequence[Mapping[str, object]]) -> list[Finding]:
     ]
 
 
-def lighthouse(urls: Sequence[str]) -> dict[str, dict[str, Any]]:
+def lighthouse(urls: Sequence[str], cookie: str = "") -> dict[str, dict[str, Any]]:
     """Return the scores of pages in percent by category, and the audits that cost points."""
-    found: dict[str, dict[str, Any]] = _run_node("lighthouse.mjs", list(urls))
+    question = {"urls": list(urls), "cookie": cookie}
+    found: dict[str, dict[str, Any]] = _run_node("lighthouse.mjs", question)
     return found
 
 
