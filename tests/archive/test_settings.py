@@ -58,6 +58,8 @@ def test_an_address_is_read_as_resolvers_write_it(tmp_path: Path, address: str) 
         ("ip", '"10.0.0.1"'),
         ("ip_port", "0"),
         ("administrator", '"nobody at all"'),
+        ("openid_join", '"everybody"'),
+        ("mail_language", '"xx"'),
         ("listen", '"nowhere"'),
         ("listen", '"127.0.0.1:70000"'),
         ("platform_software", '"Tcl 9"'),

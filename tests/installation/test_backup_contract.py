@@ -42,13 +42,14 @@ from ibi.foundation.sql.database import Database
 from ibi.foundation.sql.postgres import Postgres
 from ibi.foundation.sql.sqlite import Sqlite
 from ibi.foundation.sql.upgrade import upgrade
-from ibi.installation.backup import archive_snapshot
+from ibi.installation.backup import archive_snapshot, tables
 from ibi.installation.backup.backup import BackedUp, back_up
 from ibi.installation.backup.record import backup_at, backups_in, partial_in, read_record
 from ibi.installation.backup.restore import Restored, RestoreRequest, restore, restore_minter
 from ibi.installation.backup.verification import faults_of
 from ibi.minting.storage.machine_folder import FOLDER
 from ibi.minting.wiring import minter_of
+from ibi.model.account import INVITATION, AccountLink, Session
 from ibi.model.item import Item, State
 from ibi.model.token import Token
 from ibi.resolver.settings import ResolverSettings
@@ -183,6 +184,30 @@ def test_open_drafts_come_back_with_their_files(site: Site, tmp_path: Path) -> N
     stray = backed_up / "archive" / "drafts" / kept.id / "files" / "stray"
     stray.write_bytes(b"1")
     assert [each.path for each in faults_of(backed_up)] == [stray.relative_to(backed_up).as_posix()]
+
+
+@pytest.mark.parametrize("is_old", [False, True])
+def test_no_session_and_no_link_comes_back(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_old: bool
+) -> None:
+    accounts = site.small.catalogue.accounts
+    accounts.add_session(Session("d" * 64, "ana", 1, 2, "A browser"))
+    link = {"kind": INVITATION, "role": "viewer", "made_by": "@b", "created": 1, "expires": 2**62}
+    accounts.add_link(AccountLink(digest="e" * 64, **link))  # type: ignore[arg-type]  # as listed
+    with monkeypatch.context() as patch:
+        if is_old:  # an earlier ibi wrote them into the backup
+            patch.setattr(tables, "_TRANSIENT", frozenset())
+        backed_up = site.back_up(tmp_path / "backups").folder
+    assert list(faults_of(backed_up)) == []
+    written_rows = [path for path in backed_up.rglob("*.jsonl") if b"dddd" in path.read_bytes()]
+    assert len(written_rows) == is_old
+    _, settings = restored_archive(backed_up, tmp_path / "restored")
+    catalogue = sql_catalogue(opened(settings.place(settings.catalogue)), quick=True)
+    try:
+        assert catalogue.accounts.sessions("ana") == []
+        assert catalogue.accounts.links() == []
+    finally:
+        catalogue.close()
 
 
 @pytest.mark.parametrize(

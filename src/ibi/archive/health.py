@@ -68,11 +68,19 @@ class Health:
         self._links = links
         self._minting = minting
         self._clock = clock
+        self._names: tuple[Finding, ...] = ()
 
-    def findings(self) -> list[Finding]:
-        """Check everything, which may take seconds: names are looked up. The worst comes first."""
+    def findings(self, *, looks_up: bool = True) -> list[Finding]:
+        """Check everything; the worst comes first.
+
+        Names are looked up, which may take seconds. If they are not to be, what was found when
+        they were looked up last is repeated.
+        """
         places = self.places
-        hosts = {urlsplit(places.address).hostname or "", places.host}
+        if looks_up:
+            hosts = {urlsplit(places.address).hostname or "", places.host}
+            named = name_findings("archive", hosts, places.ip, places.settings_file)
+            self._names = tuple(named)
         counts = self._catalogue.statistics.maintenance_counts()
         return sorted_findings(
             (
@@ -82,7 +90,7 @@ class Health:
                 *link_findings([_facts(link) for link in self._links()]),
                 *disk_findings("archive", {places.folder, places.root}),
                 *folder_findings("archive", places.folder, ("token", places.settings_file)),
-                *name_findings("archive", hosts, places.ip, places.settings_file),
+                *self._names,
             )
         )
 

@@ -47,6 +47,8 @@ Landing = Literal["auto", "standard", "page"]
 """`auto`: the page if browsers do not show the target; `standard`: never; `page`: always."""
 LANDINGS: Final = get_args(Landing)
 DELIVERIES: Final = ("proxied", "presigned")
+MailLanguage = Literal["en", "pt"]
+"""The languages of messages."""
 OBJECTS: Final = "s3://"
 
 _BUCKET: Final = re.compile(
@@ -112,6 +114,8 @@ class ArchiveSettings:
     """HOST:PORT of the mail server; empty if messages are not sent."""
     mail_from: str = ""
     """The sender of messages."""
+    mail_language: MailLanguage = "en"
+    """The language of messages about reviews, whose receivers chose none."""
     openid_issuer: str = ""
     """The OpenID provider at which people may sign in; empty for passwords only."""
     openid_client: str = ""
@@ -122,8 +126,8 @@ class ArchiveSettings:
     """The name of the provider, on the page for signing in."""
     openid_claim: str = "sub"
     """The claim by which the provider identifies a person for good."""
-    openid_join: str = "nobody"
-    """The people that get an account uninvited: `nobody`, `everybody`, or a domain of addresses."""
+    openid_join: str = "none"
+    """The people that get an account uninvited: `none`, `all`, or a domain of addresses."""
     openid_role: str = "viewer"
     """The role of an account that is made without an invitation."""
     logo: str = ""
@@ -240,6 +244,11 @@ def _check(settings: ArchiveSettings) -> None:
                 "mail_from",
                 is_mail_address(settings.mail_from) if settings.smtp else True,
                 "an e-mail address, if `smtp` is set",
+            ),
+            (
+                "mail_language",
+                settings.mail_language in get_args(MailLanguage),
+                " or ".join(get_args(MailLanguage)),
             ),
             *openid_checks(settings, tuple(ROLE_SCOPES)),
             *identity_checks(settings),

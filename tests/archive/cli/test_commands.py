@@ -518,6 +518,17 @@ def test_items_are_listed_shown_and_described(archive: ArchiveServer, tmp_path: 
     )
     done = on(archive, "describe", label, "--metadata", file(tmp_path, "r.xml", xml), "--json")
     assert as_json(done)["record"]["titles"] == [{"value": "By XML"}]
+    given = ("--contributor", "Editor", "Vilela, Renata", "--related", "Cites", "10.1234/abc")
+    for further in (given, ("--funding", "CNPq", "4012")):
+        done = on(archive, "describe", label, *further, "--json")
+    record = as_json(done)["record"]
+    assert record["titles"] == [{"value": "By XML"}]
+    [editor], [related], [funding] = (
+        record[each] for each in ("contributors", "related", "funding")
+    )
+    assert (editor["family"], editor["role"]) == ("Vilela", "Editor")
+    assert (related["relation"], related["scheme"]) == ("Cites", "DOI")
+    assert (funding["funder"], funding["award"]) == ("CNPq", "4012")
     named = on(archive, "describe", label, "--name", "dpi.inpe.br/x/1999/01.01.01.01", "--json")
     assert as_json(named)["further_names"] == ["dpi.inpe.br/x/1999/01.01.01.01"]
     xml_file = str(tmp_path / "r.xml")

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 
 import pytest
 
-from tests.support.clients.browser import Browser, hidden, main_part
+from tests.support.clients.browser import PASSWORD, Browser, hidden, main_part
 from tests.support.clients.http import Answer
 from tests.support.servers.archive import ArchiveServer
 from tests.support.servers.postgres import DATABASES, database_options
@@ -202,6 +202,22 @@ def test_what_was_typed_survives_the_end_of_a_session(archive: ArchiveServer, an
     answer = gone.submit(page, place, {"title": "Typed for an hour"})
     assert "Typed+for+an+hour" in html.unescape(answer.body.decode())
     assert "Your session has ended." in main_part(answer)
+    # The same for the form with files, whose texts come before and after them.
+    parts = (
+        ("title", None, b"Beside"),
+        ("files", "a.csv", b"1" * 99),
+        ("abstract", None, b"files"),
+    )
+    body, kind = multipart(("version", None, b"0"), *parts)
+    headers = {"Content-Type": kind, "Origin": gone.address}
+    answer = gone.send("POST", f"{place}/files?csrf={ana.csrf}", body, headers)
+    assert answer.status == 401, answer.body
+    confirmed = gone.submit(answer, "/sign-in", {"name": "ana", "password": PASSWORD})
+    assert gone.submit(confirmed, place, {}).status == 303
+    kept = main_part(ana.get(place))
+    assert 'value="Beside"' in kept
+    assert "files</textarea>" in kept
+    assert "a.csv" not in kept
 
 
 @pytest.mark.parametrize("language", ["en", "pt-BR"])
@@ -236,6 +252,10 @@ def test_a_form_is_filled_in_from_a_text_a_file_or_a_label(
     label = archive.deposit(metadata={"titles": ["An earlier item"], "dates": ["2020"]})["rep"]
     filled = ana.submit(page, f"{place}/import", {"text": "", "label": label})
     assert 'value="An earlier item"' in main_part(filled)
+    # Another archive may have it: linked resolvers are asked, of which there are none here.
+    unknown = ana.submit(page, f"{place}/import", {"text": "", "label": "LK47B6W/362SFKH"})
+    assert unknown.status == 400
+    assert "linked to no resolver that could know it" in main_part(unknown)
     body, kind = multipart(("file", "a.bib", BIBTEX))
     named = {"Content-Type": kind, "Origin": ana.address, "X-CSRF-Token": ana.csrf}
     filled = ana.send("POST", f"{place}/import-file", body, named)

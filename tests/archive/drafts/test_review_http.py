@@ -40,6 +40,10 @@ def test_a_curator_returns_a_draft_and_publishes_it_later(archive: ArchiveServer
     assert "Soil moisture" in main_part(curator.get("/curate"))
     page = curator.get(f"/curate/{id_}")
     assert "Vilela, Renata Campos" in main_part(page)
+    assert "<dt>Creator</dt>" in main_part(page)
+    in_portuguese = main_part(curator.get(f"/curate/{id_}?lang=pt"))
+    assert "<dt>Título</dt>" in in_portuguese
+    assert "<dt>title</dt>" not in in_portuguese
     file = curator.get(f"/curate/{id_}/file/ab.html")
     assert file.status == 200
     assert file.headers["content-type"] == "application/octet-stream"

@@ -77,6 +77,20 @@ def test_a_translation_of_an_item_of_another_archive_knows_its_language(
     assert neighbours.here.item(label)["translations"] == {"fr": {"rep": silent["rep"]}}
 
 
+def test_a_draft_is_filled_in_from_an_item_of_another_archive(neighbours: Neighbours) -> None:
+    record = {"titles": ["From elsewhere"], "creators": ["INPE"]}
+    item = neighbours.there.deposit({"a": b"a"}, metadata=record)
+    ana = neighbours.here.signed_in("depositor", "ana")
+    place = ana.submit(ana.get("/deposit"), "/deposit", {}).headers["location"]
+    form = ana.get(f"{place}/import")
+    filled = ana.submit(form, f"{place}/import", {"text": "", "label": item["ibip"]})
+    assert filled.status == HTTPStatus.OK, filled.body
+    assert 'value="From elsewhere"' in filled.body.decode()
+    unknown = ana.submit(form, f"{place}/import", {"text": "", "label": NOWHERE})
+    assert unknown.status == HTTPStatus.BAD_REQUEST
+    assert NOWHERE in unknown.body.decode()
+
+
 @pytest.mark.parametrize("option", ["--edition-of", "--translation-of"])
 def test_a_label_that_no_archive_has_is_refused_and_can_be_insisted_on(
     neighbours: Neighbours, option: str

@@ -87,7 +87,9 @@ def test_some_pages_are_for_administrators(scene: Scene, path: str) -> None:
 
 
 def test_the_first_page_says_what_to_look_at(scene: Scene) -> None:
-    page = scene.page("")
+    assert "Names of hosts are looked up on request:" in scene.page("")
+    assert "Checked just now" in scene.page("?names=1")
+    page = scene.page("")  # which repeats what was found
     assert "archive.example.org cannot be resolved" in page
     assert "make a DNS record for it" in page
     assert "Safe to mint" in page

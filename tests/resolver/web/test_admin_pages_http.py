@@ -221,6 +221,22 @@ def test_a_conflict_is_settled_after_a_yes(scene: Scene) -> None:
 def test_the_audit_log_names_people(scene: Scene) -> None:
     page = scene.reader.get("/admin/audit-log?before=99999999999999999999").body.decode()
     assert "register" in page
+    everything = scene.reader.get("/admin/audit-log").body.decode()
+    assert "Included" in everything or "included" in everything
+    service = scene.archive.service
+    for query, is_shown in (
+        ("act=register", True),
+        ("act=settle&who=@nobody", False),
+        (f"act=register&archive={service}", True),
+        ("act=register&archive=8JMKD3MGP7W/3EPGUE5", False),
+    ):
+        page = scene.reader.get(f"/admin/audit-log?{query}").body.decode()
+        rows = page.partition("<tbody>")[2]
+        assert ("registered" in rows) is is_shown, query
+        assert "included" not in rows
+    faulty = scene.reader.get("/admin/audit-log?archive=no%20label")
+    assert faulty.status == 400
+    assert b'value="no label"' in faulty.body
 
 
 def test_a_form_of_another_site_does_nothing(scene: Scene) -> None:

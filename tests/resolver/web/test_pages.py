@@ -183,7 +183,7 @@ def registering(word: str) -> Iterator[tuple[str, Callable[[ResolverPages], Page
         yield f"register, not as {origin}", partial(_register, closed, preference, here)
         for status in STATUSES:
             fault = ProblemView(status=status, title=word, detail=word, retry_after=status % 2 * 9)
-            filled = FilledForm(origin=origin, service=word, administrator=word, hosts=word)
+            filled = FilledForm(service=word, administrator=word)
             form = RegisterView(is_open=True, filled=filled, fault=fault)
             yield f"register as {origin}, {status}", partial(_register, form, preference, here)
             challenge = Challenge("", word, host, word, NOVEMBER, NOVEMBER)
@@ -654,45 +654,30 @@ def fields_of(page: Page) -> dict[str, dict[str, str]]:
 def test_strangers_have_a_form_only_where_registration_is_open(
     preference: LanguagePreference,
 ) -> None:
-    closed = fields_of(PAGES.register(RegisterView(is_open=False), preference))
-    assert "operator-token" in closed
-    assert not [name for name in closed if name.startswith("domain")]
+    assert not fields_of(PAGES.register(RegisterView(is_open=False), preference))
     opened = fields_of(PAGES.register(RegisterView(is_open=True), preference))
-    assert opened.keys() - closed.keys() == {"domain", "domain-service", "domain-administrator"}
-
-
-def test_the_token_is_typed_unseen_and_remembered_by_nobody() -> None:
-    token = fields_of(PAGES.register(RegisterView(is_open=True), ENGLISH))["operator-token"]
-    assert (token["type"], token["autocomplete"], "value" in token) == ("password", "off", False)
+    assert opened.keys() == {"domain-service", "domain-administrator"}
 
 
 @LANGUAGES
-@pytest.mark.parametrize("origin", ["operator", "domain"])
-def test_what_was_filled_in_stays_in_its_form_with_what_is_wrong_there(
-    origin: str, preference: LanguagePreference
+def test_what_was_filled_in_stays_in_the_form_with_what_is_wrong(
+    preference: LanguagePreference,
 ) -> None:
-    filled = FilledForm(origin=origin, service=FIRST, administrator="a@example.org", hosts="b c")
-    fault = ProblemView(status=401)
+    filled = FilledForm(service=FIRST, administrator="a@example.org")
+    fault = ProblemView(status=400)
     page = PAGES.register(RegisterView(is_open=True, filled=filled, fault=fault), preference)
-    other = "domain" if origin == "operator" else "operator"
     fields = fields_of(page)
-    assert fields[f"{origin}-service"]["value"] == FIRST
-    assert fields[f"{origin}-administrator"]["value"] == "a@example.org"
-    assert fields[f"{other}-service"]["value"] == ""
+    assert fields["domain-service"]["value"] == FIRST
+    assert fields["domain-administrator"]["value"] == "a@example.org"
     (alert,) = (each for each in read(page).iter("p") if each.get("role") == "alert")
     section = alert.getparent()
     assert section is not None
-    assert section.get("aria-labelledby") == origin
-    assert fields["operator-token"].get("aria-invalid") == (
-        "true" if origin == "operator" else None
-    )
+    assert section.get("aria-labelledby") == "domain"
 
 
 def test_faults_are_told_in_both_languages() -> None:
     for status, english, portuguese in (
         (400, "The archive was not registered: why", "O acervo não foi cadastrado: why"),
-        (401, "This token is not known here", "não é conhecida aqui"),
-        (403, "scope operate", "escopo operate"),
         (404, "Begin again", "Comece de novo"),
         (422, "what was found: why", "o que se encontrou: why"),
         (429, "Too many requests. Try again in 9 seconds.", "Tente de novo em 9 segundos."),
@@ -740,18 +725,10 @@ def test_a_key_is_shown_with_what_to_do_and_in_no_address_or_title(
     (title,) = root.iter("title")
     assert str(KEY) not in str(title.text)
     assert not [each for each in root.iter() if str(KEY) in " ".join(map(str, each.values()))]
-    letters = [str(each.text) for each in root.iter("textarea")]
-    assert len(letters) == (origin == "operator")
-    assert all(str(KEY) in letter and FIRST in letter for letter in letters)
 
 
 def test_a_resolver_with_a_label_of_its_own_is_linked_by_it() -> None:
     assert key_view("x", service=ITEM).command.endswith(f" --service {ITEM}")
-
-
-def test_hosts_are_told_apart_by_blanks_and_commas() -> None:
-    filled = FilledForm.of({"hosts": " a.example.org,b.example.org:80\r\n c.example.org "})
-    assert filled.host_list == ("a.example.org", "b.example.org:80", "c.example.org")
 
 
 def test_the_list_of_archives_leads_to_registration() -> None:

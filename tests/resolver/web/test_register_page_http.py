@@ -13,10 +13,8 @@ from lxml import html
 
 from ibi.foundation.pages.static_files import SECURITY_POLICY
 from tests.support.clients.http import Answer
-from tests.support.doubles.archive import ArchiveDouble
 from tests.support.doubles.domain_host import DomainHost
 from tests.support.servers.resolver import ADMINISTRATOR, ResolverServer
-from tests.support.waiting import wait_until
 
 KEY: Final = re.compile(r"\b[0-9]{39}\b")
 FORM: Final = "application/x-www-form-urlencoded"
@@ -44,12 +42,6 @@ def send(
     return resolver.ask("POST", path, body, token="", headers=sent)
 
 
-def operator(resolver: ResolverServer, **changed: str) -> dict[str, str]:
-    """Return the operator's form, filled in."""
-    filled = {"service": SERVICE, "administrator": ADMINISTRATOR, "hosts": ""}
-    return {"origin": "operator", "token": resolver.token, **filled, **changed}
-
-
 def read(answer: Answer, status: int) -> html.HtmlElement:
     """Read a page, and check what every one of them has."""
     assert answer.status == status, answer.body
@@ -68,9 +60,9 @@ def text_of(root: html.HtmlElement) -> str:
     return " ".join(str(root.text_content()).split())
 
 
-def form_of(root: html.HtmlElement, origin: str) -> dict[str, str]:
-    """Return the fields of the form of an origin, as they are filled in."""
-    [found] = [form for form in root.forms if form.fields.get("origin") == origin]
+def form_of(root: html.HtmlElement) -> dict[str, str]:
+    """Return the fields of the form, as they are filled in."""
+    [found] = root.forms
     assert (found.method, found.action.partition("?")[0]) == ("POST", "/register")
     return {name: value or "" for name, value in found.fields.items()}
 
@@ -90,139 +82,47 @@ def nothing_is_known_of(resolver: ResolverServer, secret: str) -> None:
     assert secret.encode() not in resolver.api("GET", "history").body
 
 
-# The operator
+# Operators have pages of their own
 
 
-def test_the_operator_registers_an_archive_which_comes_in_by_its_key(
-    resolver: ResolverServer,
-) -> None:
-    with ArchiveDouble("8JMKD3MGP8W/34PHP45") as archive:
-        form = form_of(read(resolver.get("/register"), 200), "operator")
-        assert form.keys() == operator(resolver).keys()
-        hosts = "files.example.org, mirror.example.org:8080"
-        filled = operator(resolver, service=f" {archive.service} ", hosts=hosts)
-        root = read(send(resolver, form | filled), 201)
-        key = key_in(root)
-        assert f"ibi archive link {resolver.address} --key {key}" in text_of(root)
-        assert ADMINISTRATOR in text_of(root)
-        nothing_is_known_of(resolver, key)
-        nothing_is_known_of(resolver, resolver.token)
-        found = resolver.archives()[archive.service]
-        assert (found["origin"], found["administrator"]) == ("operator", ADMINISTRATOR)
-        assert found["hosts"] == ["files.example.org", "mirror.example.org:8080"]
-        history = resolver.api("GET", "history?limit=1000").json()["history"]
-        assert ("register", "first", archive.service) in {
-            (line["act"], line["who"], line["archive"]) for line in history
-        }
-        assert b"included" in resolver.announce(archive, key).body
-        wait_until(lambda: bool(resolver.archives()[archive.service]["confirmed"]))
-        # As a browser does when such a page is loaded again.
-        again = read(send(resolver, filled), 400)
-        assert "registered already" in text_of(again)
-        assert form_of(again, "operator")["service"] == archive.service
-        assert resolver.api("DELETE", f"archives/{archive.service}").status == 204
-
-
-@pytest.mark.parametrize(
-    ("language", "title", "words"),
-    [
-        ("en", "Register an archive", "This token is not known here"),
-        ("pt", "Cadastrar acervo", "Esta chave de acesso não é conhecida aqui"),
-    ],
-)
-@pytest.mark.parametrize("wrong", ["", "ibi_wrong", "\x00\r\nX: y", "ã" * 100])
-def test_a_wrong_token_gets_the_form_again(
-    resolver: ResolverServer, language: str, title: str, words: str, wrong: str
-) -> None:
-    shown = read(resolver.get("/register", Accept_Language=language), 200)
-    assert str(shown.findtext(".//h1")) == title
-    filled = operator(resolver, token=wrong, hosts="a.example.org")
-    answer = send(resolver, filled, f"/register?lang={language}")
-    assert answer.headers["www-authenticate"].startswith("Bearer")
-    root = read(answer, 401)
-    assert words in text_of(root)
-    assert form_of(root, "operator") == filled | {"token": ""}
-    assert root.forms[0].action == f"/register?lang={language}"
+def test_there_is_no_form_for_tokens(resolver: ResolverServer) -> None:
+    for language, title in (("en", "Register an archive"), ("pt", "Cadastrar acervo")):
+        root = read(resolver.get("/register", Accept_Language=language), 200)
+        assert str(root.findtext(".//h1")) == title
+        assert not root.xpath("//input[@type='password']")
+        assert root.xpath("//a[contains(@href, '/admin/registrations')]")
+    filled = {"origin": "operator", "token": resolver.token, **stranger(SERVICE)}
+    assert send(resolver, filled).status == 403
     assert SERVICE not in resolver.archives()
-
-
-def test_a_token_that_may_only_read_registers_nothing(resolver: ResolverServer) -> None:
-    reader = resolver.add_token("reader-of-pages", "read")
-    root = read(send(resolver, operator(resolver, token=reader)), 403)
-    assert "scope operate" in text_of(root)
-    assert SERVICE not in resolver.archives()
-
-
-@pytest.mark.parametrize(
-    "changed",
-    [
-        {"service": ""},
-        {"service": "no label"},
-        {"service": "<script>alert(1)</script>"},
-        {"service": "\x00\ud7ff\ufffe"},
-        {"administrator": "nobody at all"},
-        {"administrator": "\x00"},
-        {"hosts": "http://x/"},
-        {"hosts": " ".join(f"h{number}.example.org" for number in range(101))},
-    ],
-)
-def test_what_cannot_be_registered_is_told_and_can_be_mended(
-    resolver: ResolverServer, changed: dict[str, str]
-) -> None:
-    before = resolver.archives()
-    root = read(send(resolver, operator(resolver, **changed)), 400)
-    assert "The archive was not registered:" in text_of(root)
-    assert not root.xpath("//script[not(@integrity)]")
-    assert form_of(root, "operator")["token"] == ""
-    assert resolver.archives() == before
-
-
-def _is_shut_out(resolver: ResolverServer) -> bool:
-    """Guess here until there is no more to guess, and then at the API.
-
-    On a slow machine one more may be allowed by then.
-    """
-    while send(resolver, operator(resolver, token="ibi_x")).status == 401:  # noqa: S106  # none
-        pass
-    return resolver.api("GET", "history", token="ibi_wrong").status == 429  # noqa: S106  # none
-
-
-def test_who_guesses_tokens_here_is_told_to_wait_as_at_the_api(tmp_path: Path) -> None:
-    with ResolverServer(tmp_path) as resolver:
-        guesses = (
-            send(resolver, operator(resolver, token=f"ibi_{number}")) for number in range(1000)
-        )
-        answer = next(answer for answer in guesses if answer.status != 401)
-        assert "Too many requests. Try again in" in text_of(read(answer, 429))
-        assert int(answer.headers["retry-after"]) >= 1
-        # Guesses at both doors are counted together; who has a token is not kept out by them.
-        assert any(_is_shut_out(resolver) for _ in range(100))
-        read(send(resolver, operator(resolver)), 201)
 
 
 # What is not sent from this page
 
 
-def test_a_form_that_another_site_sent_is_refused(resolver: ResolverServer) -> None:
+def test_a_form_that_another_site_sent_is_refused(open_resolver: ResolverServer) -> None:
     for path in ("/register", "/register/proof"):
-        filled = operator(resolver)
-        assert send(resolver, filled, path, Sec_Fetch_Site="cross-site").status == 403
-    assert SERVICE not in resolver.archives()
-    label = "example.org/archive/2026/11.02.00.00"
-    own = send(resolver, operator(resolver, service=label), Sec_Fetch_Site="same-origin")
-    read(own, 201)
+        filled = stranger(SERVICE)
+        assert send(open_resolver, filled, path, Sec_Fetch_Site="cross-site").status == 403
+    read(send(open_resolver, stranger(SERVICE), Sec_Fetch_Site="same-origin"), 202)
 
 
-def test_what_is_no_form_is_refused(resolver: ResolverServer) -> None:
-    filled = operator(resolver)
+def test_what_is_no_form_is_refused(open_resolver: ResolverServer) -> None:
+    filled = stranger(SERVICE)
     for kind in ("multipart/form-data; boundary=x", "text/plain", "application/json", ""):
-        assert send(resolver, filled, kind=kind).status == 415
-    assert send(resolver, b"origin=operator&x=" + b"y" * 16_384).status == 413
-    assert send(resolver, b"&".join(b"x%d=y" % number for number in range(17))).status == 400
-    read(send(resolver, b"\xff\xfe%ff%&=&&token=%ED%A0%80"), 401)
-    assert resolver.ask("PUT", "/register", token="").status == 405
-    assert resolver.get("/register/proof").status == 405
-    assert SERVICE not in resolver.archives()
+        assert send(open_resolver, filled, kind=kind).status == 415
+    assert send(open_resolver, b"service=x&x=" + b"y" * 16_384).status == 413
+    assert send(open_resolver, b"&".join(b"x%d=y" % number for number in range(17))).status == 400
+    for changed in (
+        {"service": "<script>alert(1)</script>"},
+        {"service": "\x00\ud7ff\ufffe"},
+        {"administrator": "nobody at all"},
+    ):
+        root = read(send(open_resolver, stranger(SERVICE) | changed), 400)
+        assert "The archive was not registered:" in text_of(root)
+        assert not root.xpath("//script[not(@integrity)]")
+    assert open_resolver.ask("PUT", "/register", token="").status == 405
+    assert open_resolver.get("/register/proof").status == 405
+    assert SERVICE not in open_resolver.archives()
 
 
 def test_nothing_but_the_language_is_repeated_of_the_address(resolver: ResolverServer) -> None:
@@ -236,21 +136,21 @@ def test_nothing_but_the_language_is_repeated_of_the_address(resolver: ResolverS
 
 
 def stranger(service: str, **changed: str) -> dict[str, str]:
-    return {"origin": "domain", "service": service, "administrator": ADMINISTRATOR, **changed}
+    return {"service": service, "administrator": ADMINISTRATOR, **changed}
 
 
 def test_strangers_have_no_form_and_no_way_where_registration_is_not_open(
     resolver: ResolverServer,
 ) -> None:
     root = read(resolver.get("/register"), 200)
-    assert [form.fields["origin"] for form in root.forms] == ["operator"]
+    assert not root.forms
     assert send(resolver, stranger(SERVICE)).status == 403
     assert send(resolver, {"token": "x"}, "/register/proof").status == 403
 
 
 def test_whoever_controls_a_host_registers_its_archive(open_resolver: ResolverServer) -> None:
     with DomainHost() as host:
-        form = form_of(read(open_resolver.get("/register?lang=pt"), 200), "domain")
+        form = form_of(read(open_resolver.get("/register?lang=pt"), 200))
         filled = stranger(host.service)
         assert form.keys() == filled.keys()
         root = read(send(open_resolver, filled, "/register?lang=pt"), 202)
@@ -280,7 +180,7 @@ def test_whoever_controls_a_host_registers_its_archive(open_resolver: ResolverSe
         assert proof["token"] not in text_of(ended)
         again = read(send(open_resolver, filled), 400)
         assert "registered already" in text_of(again)
-        assert form_of(again, "domain") == filled
+        assert form_of(again) == filled
 
 
 def test_a_domain_name_is_offered_a_record_too(open_resolver: ResolverServer) -> None:
@@ -298,16 +198,14 @@ def test_strangers_send_ten_forms_an_hour_and_lose_no_token_by_it(
     assert statuses == [400] * 10
     answer = send(open_resolver, wrong)
     assert int(answer.headers["retry-after"]) > 1
-    assert form_of(read(answer, 429), "domain") == wrong
+    assert form_of(read(answer, 429)) == wrong
     proof = {"token": '"><script>'}
     waiting = read(send(open_resolver, proof, "/register/proof"), 429)
     assert dict(waiting.forms[0].fields) == proof
-    # The operator is not one of them.
-    read(send(open_resolver, operator(open_resolver)), 201)
 
 
 @pytest.mark.parametrize("token", ["", "x", "\x00", "ã\ufffe", "y" * 9000])
 def test_a_token_of_no_challenge_begins_anew(open_resolver: ResolverServer, token: str) -> None:
     root = read(send(open_resolver, {"token": token}, "/register/proof"), 404)
     assert "Begin again." in text_of(root)
-    assert form_of(root, "domain")["service"] == ""
+    assert form_of(root)["service"] == ""

@@ -14,7 +14,15 @@ from ibi.model.archive_record import ArchiveRecord, RegistrationKey
 from ibi.model.conflict import Conflict
 from ibi.model.registration import RegisteredArchive
 from ibi.resolver.ports.outbound import ArchiveReply, NoReply, Reply
-from ibi.resolver.ports.store import Challenge, ChangeArchive, ConflictChange, Owner, RegistryEvent
+from ibi.resolver.ports.store import (
+    EVERY_EVENT,
+    Challenge,
+    ChangeArchive,
+    ConflictChange,
+    EventChoice,
+    Owner,
+    RegistryEvent,
+)
 from ibi.resolver.ports.workers import FeedEntry
 from ibi.resolver.rules.archive_transitions import with_seniority
 from ibi.wire.digest import DigestPage
@@ -133,12 +141,24 @@ class MemoryResolverStore:
         self._answer()
         return sorted({each.archive for each in self.history if each.act == "remove"})
 
-    def newest_events(self, before: int, limit: int) -> list[RegistryEvent]:
+    def newest_events(
+        self, before: int, limit: int, choice: EventChoice = EVERY_EVENT
+    ) -> list[RegistryEvent]:
         """Return the history before a number, the newest first; from the end if it is 0."""
         self._answer()
-        return [each for each in reversed(self.history) if not before or each.number < before][
-            :limit
-        ]
+        return [
+            each
+            for each in reversed(self.history)
+            if (not before or each.number < before)
+            and choice.who in {"", each.who}
+            and choice.act in {"", each.act}
+            and choice.archive in {"", each.archive}
+        ][:limit]
+
+    def acts(self) -> list[str]:
+        """Return the acts that the history has."""
+        self._answer()
+        return sorted({each.act for each in self.history})
 
     def events(self, after: int, limit: int) -> list[RegistryEvent]:
         """Return the history from a number on."""

@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 import click
 
+from ibi.archive.cli.new_record import further_fields, further_options
 from ibi.archive.cli.options import (
     archive_options,
     insisting,
@@ -176,6 +177,7 @@ def files(archive: RemoteArchive, ibi: str, *, as_json: bool) -> None:
 _DESCRIBE_EXAMPLES = """\b
 Examples:
   ibi archive describe IBI --title "A better title"
+  ibi archive describe IBI --contributor Editor "Vilela, Renata" --funding CNPq 401234/2024-5
   ibi archive describe IBI --title-in pt "Um título" --keyword-in pt solo --keyword-in pt chuva
 """
 
@@ -187,6 +189,7 @@ Examples:
 @click.option("--description", help="An abstract; the rest of the record stays.")
 @click.option("--keyword", "keywords", multiple=True, metavar="K", help="What it is about.")
 @texts_options
+@further_options
 @click.option("--not-in", "dropped", multiple=True, metavar="xx[-XX]", help="Remove a language.")
 @click.option("--language", metavar="xx[-XX]", help="The language of the item.")
 @click.option("--target", metavar="FILE", help="The file that the label leads to.")
@@ -220,13 +223,18 @@ def describe(  # noqa: PLR0913  # one argument an option
 ) -> None:
     """Change the metadata of the item IBI, its target, its further names or its marks.
 
-    Texts replace those that the metadata have in the same language.
+    Texts replace those that the metadata have in the same language; contributors, related
+    identifiers and funding replace all that the metadata have of each.
     """
     changes: dict[str, Any] = {}
     if record is not None and options["title"] is not None:
         raise click.UsageError("A record has its own title: give --metadata or --title, not both.")
     if record is not None:
         changes["metadata"] = read_record(record)
+    if further := further_fields(options):
+        known = changes.get("metadata") or archive.ask("GET", f"{_item(ibi)}/metadata")
+        others = {name: value for name, value in known.items() if f"{name}s" not in further}
+        changes["metadata"] = others | further
     texts = _texts(options)
     if texts:
         changes["texts"] = texts

@@ -41,14 +41,9 @@ _QUESTIONS: Final[Mapping[str, tuple[str, str, str]]] = {
 """The element, the question, and what an empty answer means, of each of these fields."""
 
 
-def record_options(command: F) -> F:
-    """Add the options that describe a new item."""
-    options: tuple[Callable[[Any], Any], ...] = (
-        click.option("--title", help="The title; needed unless a file has one."),
-        click.option(
-            "--creator", "creators", multiple=True, metavar="NAME", help='As "Family, Given".'
-        ),
-        click.option("--creator-unknown", is_flag=True, help="State that no creator is known."),
+def further_options(command: F) -> F:
+    """Add the options of contributors, related identifiers and funding."""
+    options = (
         click.option(
             "--contributor",
             "contributors",
@@ -57,6 +52,41 @@ def record_options(command: F) -> F:
             metavar="ROLE NAME",
             help="As Editor, Translator, DataCurator.",
         ),
+        click.option(
+            "--related",
+            type=(str, str),
+            multiple=True,
+            metavar="RELATION ID",
+            help="As IsSupplementTo 10.1234/abc: a DOI, a label, an address ...",
+        ),
+        click.option(
+            "--funding", type=(str, str), multiple=True, metavar="FUNDER AWARD", help="Who paid."
+        ),
+    )
+    described_by: Any = command
+    for option in reversed(options):
+        described_by = option(described_by)
+    return cast("F", described_by)
+
+
+def further_fields(options: dict[str, Any]) -> dict[str, list[dict[str, str]]]:
+    """Take these options out of all options; return the fields of a record that they give."""
+    given = {
+        "contributors": [_contributor(*each) for each in options.pop("contributors")],
+        "related": [_related(*each) for each in options.pop("related")],
+        "funding": [_funding(*each) for each in options.pop("funding")],
+    }
+    return {name: values for name, values in given.items() if values}
+
+
+def record_options(command: F) -> F:
+    """Add the options that describe a new item."""
+    options: tuple[Callable[[Any], Any], ...] = (
+        click.option("--title", help="The title; needed unless a file has one."),
+        click.option(
+            "--creator", "creators", multiple=True, metavar="NAME", help='As "Family, Given".'
+        ),
+        click.option("--creator-unknown", is_flag=True, help="State that no creator is known."),
         click.option("--language", default="", metavar="xx[-XX]", help="As pt, pt-BR."),
         click.option(
             "--date", "dates", multiple=True, metavar="D", help="As 2026, 2026-11 or 2026-11-15."
@@ -69,16 +99,7 @@ def record_options(command: F) -> F:
         click.option("--keyword", "keywords", multiple=True, metavar="K", help="What it is about."),
         texts_options,
         click.option("--licence", help="An SPDX identifier, as CC-BY-4.0, or a URL."),
-        click.option(
-            "--related",
-            type=(str, str),
-            multiple=True,
-            metavar="RELATION ID",
-            help="As IsSupplementTo 10.1234/abc: a DOI, a label, an address ...",
-        ),
-        click.option(
-            "--funding", type=(str, str), multiple=True, metavar="FUNDER AWARD", help="Who paid."
-        ),
+        further_options,
         click.option(
             "--metadata",
             "record",
@@ -161,7 +182,6 @@ def _given(options: dict[str, Any]) -> list[tuple[str, Any]]:
     return [
         ("titles", [title] if title else []),
         ("creators", creators),
-        ("contributors", [_contributor(*each) for each in take("contributors")]),
         ("dates", list(take("dates"))),
         ("types", list(take("types"))),
         ("publishers", [publisher] if publisher else []),
@@ -169,8 +189,7 @@ def _given(options: dict[str, Any]) -> list[tuple[str, Any]]:
         ("subjects", list(take("keywords"))),
         ("languages", [options["language"]] if options["language"] else []),
         ("licence", take("licence") or ""),
-        ("related", [_related(*each) for each in take("related")]),
-        ("funding", [_funding(*each) for each in take("funding")]),
+        *further_fields(options).items(),
     ]
 
 

@@ -146,7 +146,7 @@ def archive_app(instance: Instance, *, has_readers: bool = False) -> tuple[Starl
     )
     figures = FiguresRecorder(readings.read, recording.add)
     accounts = build_account_pages(instance, people, templates, clients, authorizer.tokens)
-    own = draft_pages(instance, drafts, transfers, tasks, templates)
+    own = draft_pages(instance, drafts, holders, transfers, tasks, templates)
     admin = build_admin_pages(instance, templates, health, linking, tasks, auditing)
     accounts = replace(accounts, handlers=(*accounts.handlers, *own, *admin))
     app = archive_application(

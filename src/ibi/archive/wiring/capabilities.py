@@ -25,6 +25,7 @@ from ibi.archive.fixity.audit_schedule import AuditSchedule
 from ibi.archive.fixity.damage_log import DamageLog
 from ibi.archive.holder_check import HolderCheck
 from ibi.archive.housekeeping import UsedKeyCleanup
+from ibi.archive.item_rights import ItemRights
 from ibi.archive.peers.archive_client import HttpPeerArchive
 from ibi.archive.peers.copy_report import CopyReporter
 from ibi.archive.peers.directory import OriginalFinder, PeerDirectory
@@ -147,7 +148,7 @@ def items_capability(
 
 def deposits_capability(instance: Instance, deposits: Deposits, urls: ArchiveUrls) -> Capability:
     """Build the API of deposits, and the removal of abandoned ones."""
-    api = DepositsApi(deposits, urls, instance.settings.largest_file)
+    api = DepositsApi(deposits, ItemRights(instance.archive), urls, instance.settings.largest_file)
     return Capability(apis=(api,), rounds=(deposits.sweep,))
 
 
@@ -188,9 +189,12 @@ def search_capability(
 ) -> Capability:
     """Build the search, the collections that it lists, its index, and the texts of files."""
     collections = Collections(instance.archive)
-    index = instance.catalogue.search
+    index, rights = instance.catalogue.search, ItemRights(instance.archive)
     return Capability(
-        apis=(SearchApi(searches, urls), CollectionsApi(collections, index, searches, urls)),
+        apis=(
+            SearchApi(searches, urls),
+            CollectionsApi(collections, rights, index, searches, urls),
+        ),
         services=(SearchBackfill(instance.archive), _full_text(instance, metrics)),
         rounds=(collections.release_members,),
     )

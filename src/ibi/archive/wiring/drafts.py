@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 from ibi.archive.deposits.deposits import Deposits
 from ibi.archive.drafts.description import RecordForm
 from ibi.archive.drafts.drafts import DraftLimits, Drafts
 from ibi.archive.drafts.files import DraftFiles
 from ibi.archive.drafts.notices import ReviewNotices
+from ibi.archive.holder_check import HolderCheck
+from ibi.archive.item_rights import ItemRights
 from ibi.archive.ports.drafts import DepositDraft, DraftState
 from ibi.archive.tasks import Tasks
 from ibi.archive.transfers.transfers import Transfers
 from ibi.archive.web.api.drafts import DraftFilesApi, DraftsApi, ReviewApi
+from ibi.archive.web.api.readings import ReadingsApi
 from ibi.archive.web.drafts.import_page import ImportPage
 from ibi.archive.web.drafts.pages import DraftPages
 from ibi.archive.web.drafts.preview import DraftPreview
@@ -28,6 +32,7 @@ from ibi.archive.web.urls import ArchiveUrls
 from ibi.archive.wiring.capabilities import Capability
 from ibi.archive.wiring.instance import Instance
 from ibi.foundation.system.smtp import SmtpMailer
+from ibi.foundation.translation.language import translated, translations
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +67,9 @@ def _notices(instance: Instance) -> ReviewNotices | None:
         return None
     mailer = SmtpMailer(settings.smtp, settings.mail_from)
     accounts = instance.catalogue.accounts
-    return ReviewNotices(accounts, mailer, settings.name, settings.address)
+    words = translations(settings.mail_language)
+    translate = partial(translated, words)
+    return ReviewNotices(accounts, mailer, settings.name, settings.address, translate)
 
 
 def _nothing(draft: DepositDraft, state: DraftState, comment: str) -> None:
@@ -73,7 +80,7 @@ def _nothing(draft: DepositDraft, state: DraftState, comment: str) -> None:
 def drafts_capability(instance: Instance, parts: DraftParts, urls: ArchiveUrls) -> Capability:
     """Build the API of drafts, and the removal of forgotten ones."""
     apis = (
-        DraftsApi(parts.drafts, urls),
+        DraftsApi(parts.drafts, ItemRights(instance.archive), urls),
         DraftFilesApi(parts.drafts, parts.files, instance.settings.largest_file),
         ReviewApi(parts.drafts, parts.files, urls),
     )
@@ -81,14 +88,19 @@ def drafts_capability(instance: Instance, parts: DraftParts, urls: ArchiveUrls) 
     return Capability(apis=apis, services=services, rounds=(parts.drafts.sweep,))
 
 
-def draft_pages(
-    instance: Instance, parts: DraftParts, transfers: Transfers, tasks: Tasks, pages: Pages
+def draft_pages(  # noqa: PLR0913, PLR0917  # the services that they act by
+    instance: Instance,
+    parts: DraftParts,
+    holders: HolderCheck,
+    transfers: Transfers,
+    tasks: Tasks,
+    pages: Pages,
 ) -> tuple[object, ...]:
     """Return the handlers of the pages of drafts, and of acts on items."""
     archive, largest = instance.archive, instance.settings.largest_file
     reader = DraftReader(archive, parts.drafts, parts.files, parts.form, largest)
     preview = DraftPreview(archive, parts.drafts, parts.files)
-    own = DraftPages(parts.drafts, parts.files, reader, preview, pages)
+    own = DraftPages(parts.drafts, parts.files, reader, preview, ItemRights(archive), pages)
     access = ItemAccess(archive)
     return (
         MyItemsPage(archive.catalogue.drafts, pages),
@@ -96,6 +108,6 @@ def draft_pages(
         DescribePage(archive, access, parts.form, pages),
         own,
         UploadPage(own, parts.files, largest),
-        ImportPage(archive, parts.drafts, reader, own, pages),
+        ImportPage(parts.drafts, ReadingsApi(archive, holders).of_item, reader, own, pages),
         ReviewPages(parts.drafts, parts.files, reader, preview, pages),
     )

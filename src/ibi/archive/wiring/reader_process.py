@@ -11,6 +11,7 @@ from starlette.applications import Starlette
 from ibi.archive.archive import Archive
 from ibi.archive.collections import Collections
 from ibi.archive.holder_check import HolderCheck
+from ibi.archive.item_rights import ItemRights
 from ibi.archive.ports.holders import NoResolvers
 from ibi.archive.resolver_links.digest_log import DigestLog
 from ibi.archive.rules.transfer_messages import TICKET_SETTING, ReadTickets
@@ -115,7 +116,7 @@ def reader_app(instance: ReaderInstance, writer: Forwarder) -> Starlette:
     searches = SearchQueue(Search(archive))
     apis = (
         SearchApi(searches, urls),
-        CollectionsApi(Collections(archive), catalogue.search, searches, urls),
+        CollectionsApi(Collections(archive), ItemRights(archive), catalogue.search, searches, urls),
         # Changes are forwarded to the writer, so no other archive is looked for here.
         ItemsApi(
             archive,

@@ -13,7 +13,7 @@ from ibi.model.token import Scopes, TokenStore
 
 NO_ADMINISTRATOR = (
     "No administrator has an account yet. Open a link in a browser to make one; each works once, "
-    "for a week:"
+    "for a week, and replaces the one that was printed at the last start:"
 )
 
 

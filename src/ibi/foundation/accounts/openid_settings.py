@@ -25,16 +25,16 @@ class OpenIdSettings:
     """The name of the provider on the page for signing in."""
     claim: str = "sub"
     """The claim by which the provider identifies a person for good."""
-    join: str = "nobody"
-    """The people that get an account uninvited: `nobody`, `everybody`, or those whose verified
+    join: str = "none"
+    """The people that get an account uninvited: `none`, `all`, or those whose verified
     address is in this domain."""
     role: str = "viewer"
     """The role of an account that is made so."""
 
     def may_join(self, claims: Mapping[str, Any]) -> bool:
         """Return whether a person without an account gets one."""
-        if self.join in {"nobody", "everybody"}:
-            return self.join == "everybody"
+        if self.join in {"none", "all"}:
+            return self.join == "all"
         mail = str(claims.get("email", "")).lower()
         return claims.get("email_verified") is True and mail.endswith(f"@{self.join.lower()}")
 
@@ -75,7 +75,7 @@ class OpenIdFile(Protocol):
 
     @property
     def openid_join(self) -> str:
-        """The people that get an account uninvited: `nobody`, `everybody`, or a domain."""
+        """The people that get an account uninvited: `none`, `all`, or a domain."""
 
     @property
     def openid_role(self) -> str:
@@ -98,8 +98,8 @@ def openid_checks(
     yield "openid_claim", settings.openid_claim.isidentifier(), "the name of a claim, as sub"
     yield (
         "openid_join",
-        settings.openid_join in {"nobody", "everybody"} or _DOMAIN.fullmatch(settings.openid_join),
-        "nobody, everybody, or a domain of e-mail addresses",
+        settings.openid_join in {"none", "all"} or _DOMAIN.fullmatch(settings.openid_join),
+        "none, all, or a domain of e-mail addresses",
     )
     yield "openid_role", settings.openid_role in roles, " or ".join(roles)
 

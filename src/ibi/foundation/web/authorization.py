@@ -33,6 +33,9 @@ class Public(Enum):
 
 PUBLIC: Final = Public.PUBLIC
 
+GRANTED: Final = "ibi.granted"
+"""The key under which a request has the scopes of the session or the token that authorized it."""
+
 
 @dataclass(frozen=True, slots=True)
 class OptionalScope:
@@ -195,6 +198,7 @@ class Authorizer:
             self._limits.charge(token.name)
         self.tokens.check_scope(token, scope)
         request.scope[CALLER] = token.name
+        request.scope[GRANTED] = frozenset(self.tokens.scopes.included(token.scope))
         return token.name
 
     def has_credentials(self, request: Request) -> bool:
@@ -219,6 +223,7 @@ class Authorizer:
         if scope not in visitor.scopes:
             raise RoleError(scope)
         request.scope[CALLER] = visitor.actor
+        request.scope[GRANTED] = visitor.scopes
         return visitor.actor
 
 

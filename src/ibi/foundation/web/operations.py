@@ -18,7 +18,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from ibi.foundation.web.authorization import Access, Authorizer, check_access
+from ibi.foundation.web.authorization import GRANTED, Access, Authorizer, check_access
 from ibi.foundation.web.request_body import LARGEST_BODY, body_of, decoded
 from ibi.foundation.web.routing import PathRoute
 
@@ -73,6 +73,8 @@ class AuthorizedRequest(Request):
         super().__init__(request.scope, request.receive)
         self.caller = caller
         """The name of the token; empty if the operation needs none and none was sent."""
+        self.granted: frozenset[str] = request.scope.get(GRANTED, frozenset())
+        """All scopes of the caller; none if the operation needs none."""
         self._operation = operation
         self._authorizer = authorizer
 

@@ -119,6 +119,8 @@ class PageOperation:
     is_streamed: bool = False
     """Whether the handler reads the body itself: files. The token is then in a header, or in the
     query as `?csrf=`, because it is checked before anything of the body is read."""
+    carry: Callable[[Request], Awaitable[CarriedForm]] | None = None
+    """Reads what was typed from a streamed body whose session has ended, without its files."""
 
     def __post_init__(self) -> None:
         """Raise if the operation declares no access, or a method that forms do not have."""
@@ -207,6 +209,8 @@ class PageGate:
         if not is_own and not self._origins.is_asserted(request):
             raise ForgeryError
         carried = None if operation.is_streamed else _carried(request, fields)
+        if operation.carry is not None and not (is_own and visitor.is_signed_in):
+            carried = await operation.carry(request)
         if operation.scope is not PUBLIC and not visitor.is_signed_in:
             return self._pages.ask(request, carried)
         if not is_own:

@@ -170,7 +170,8 @@ def tables_of(store: Store) -> tuple[LogicalTable, ...]:
     if store == "ledger":
         return _LEDGER
     schema = archive_schema.SCHEMA if store == "catalogue" else resolver_schema.SCHEMA
-    return tuple(_table(table) for table in schema.sorted_tables if table.name not in _DERIVED)
+    left_out = _DERIVED | _TRANSIENT
+    return tuple(_table(table) for table in schema.sorted_tables if table.name not in left_out)
 
 
 def version_of(store: Store) -> tuple[str, str]:
@@ -197,6 +198,14 @@ _DERIVED: Final = frozenset(
         *("resolver_digest", "resolver_holding", "resolver_followed", "resolver_publication"),
     }
 )
+# Sessions and one-time links, which a backup leaves out, and a restore drops if an earlier ibi
+# wrote them: a session that was ended since, or a link that was used, would be valid again.
+_TRANSIENT: Final = frozenset(
+    f"{program}_{what}"
+    for program in ("archive", "resolver")
+    for what in ("session", "account_link", "guess")
+)
+
 
 # In the order of the items: a reader of a backup goes through these tables in parallel, with one
 # item at a time in memory.
@@ -319,7 +328,9 @@ def check_tables(place: Path, store: Store, files: StoreFiles) -> None:
     if files.version > newest:
         raise StorageError(str(place), "a newer ibi made it")
     own = {table.name for table in tables_of(store)}
-    for name in sorted(files.tables.keys() - own):
+    program = "archive" if store == "catalogue" else "resolver" if store == "registry" else store
+    dropped = {name for name in _TRANSIENT if name.startswith(f"{program}_")}
+    for name in sorted(files.tables.keys() - own - dropped):
         raise StorageError(str(place), f"no {store} of ours has a table {shown(name)}")
     needed = _NEEDED if store == "ledger" else own if files.version == newest else frozenset()
     for name in sorted(needed - files.tables.keys()):
@@ -329,7 +340,7 @@ def check_tables(place: Path, store: Store, files: StoreFiles) -> None:
 def load(database: Database, store: Store, folder: Path, files: StoreFiles) -> None:
     """Insert all rows into a database that has the tables of that version, and no rows."""
     numbered = {table.name: table.numbered for table in tables_of(store)}
-    for name in files.tables:
+    for name in [each for each in files.tables if each not in _TRANSIENT]:
         rows = read_rows(folder, name)
         while part := list(islice(rows, _ROWS)):
             _load(database, name, part, folder)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol, TypeAlias
+from typing import Final, Protocol, TypeAlias
 
 from ibi.model.conflict import Conflict
 from ibi.model.registration import RegisteredArchive
@@ -68,6 +68,19 @@ class RegistryEvent:
     detail: str = ""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventChoice:
+    """Which entries of the history are wanted; an empty field does not restrict them."""
+
+    who: str = ""
+    act: str = ""
+    archive: str = ""
+    """The id of an archive."""
+
+
+EVERY_EVENT: Final = EventChoice()
+
+
 @dataclass(frozen=True, slots=True)
 class ArchiveChange:
     """The new state of a registered archive, and the event to record."""
@@ -114,8 +127,14 @@ class ArchiveStore(Protocol):
         """Return the ids of all archives that were ever removed."""
         ...
 
-    def newest_events(self, before: int, limit: int) -> list[RegistryEvent]:
+    def newest_events(
+        self, before: int, limit: int, choice: EventChoice = EVERY_EVENT
+    ) -> list[RegistryEvent]:
         """Return the history, the newest first; before a number, or from the end if it is 0."""
+        ...
+
+    def acts(self) -> list[str]:
+        """Return the acts that the history has, by their names."""
         ...
 
     def events(self, after: int, limit: int) -> list[RegistryEvent]:

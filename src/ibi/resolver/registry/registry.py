@@ -296,10 +296,6 @@ class Registry:
         """Return the history, the oldest first, numbered later than `after`."""
         return await asyncio.to_thread(self._store.events, after, limit)
 
-    async def newest_events(self, before: int, limit: int) -> list[RegistryEvent]:
-        """Return the history, the newest first; before a number, or from the end if it is 0."""
-        return await asyncio.to_thread(self._store.newest_events, before, limit)
-
     async def fresh(self, name: str) -> RegisteredArchive | None:
         """Return an archive as it is in the store, where it may be newer than in memory."""
         await self.follow([name])

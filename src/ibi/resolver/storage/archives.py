@@ -9,7 +9,13 @@ from ibi.foundation.sql.database import Execute
 from ibi.foundation.sql.rows import groups, is_storable, marks, storable
 from ibi.foundation.sql.store import SqlHandle
 from ibi.model.registration import RegisteredArchive
-from ibi.resolver.ports.store import Challenge, ChangeArchive, RegistryEvent
+from ibi.resolver.ports.store import (
+    EVERY_EVENT,
+    Challenge,
+    ChangeArchive,
+    EventChoice,
+    RegistryEvent,
+)
 from ibi.resolver.rules.archive_transitions import with_seniority
 from ibi.resolver.storage.documents import archive_document, read_archive
 from ibi.resolver.storage.workers import append_changes, lock_feed
@@ -79,15 +85,27 @@ class SqlArchives:
         )
         return sorted(archive for (archive,) in rows)
 
-    def newest_events(self, before: int, limit: int) -> list[RegistryEvent]:
+    def newest_events(
+        self, before: int, limit: int, choice: EventChoice = EVERY_EVENT
+    ) -> list[RegistryEvent]:
         """Return the history, the newest first; before a number, or from the end if it is 0."""
+        wanted = (choice.who, choice.act, choice.archive)
+        if not all(map(is_storable, wanted)):
+            return []
         rows = self._handle.read(
             "SELECT number, at, who, act, archive, detail FROM resolver_event "
-            "WHERE number < $1 ORDER BY number DESC LIMIT $2",
+            "WHERE number < $1 AND (who = $2 OR $2 = '') AND (act = $3 OR $3 = '') "
+            "AND (archive = $4 OR $4 = '') ORDER BY number DESC LIMIT $5",
             before or 2**62,
+            *wanted,
             limit,
         )
         return [RegistryEvent(*row) for row in rows]
+
+    def acts(self) -> list[str]:
+        """Return the acts that the history has, by their names."""
+        rows = self._handle.read("SELECT DISTINCT act FROM resolver_event")
+        return sorted(str(act) for (act,) in rows)  # databases order texts differently
 
     def events(self, after: int, limit: int) -> list[RegistryEvent]:
         """Return the history, the oldest first, numbered later than `after`."""

@@ -1,9 +1,9 @@
-"""The page on which archives are registered: by the operator, or by proof.
+"""The page on which archives are registered by proof; operators register them at /admin.
 
-The form itself contains the authorization: the operator's token, typed in, or the token of a
-challenge, which only the client that began has. There are no cookies, so a browser adds nothing to
-a form that another site makes it send, and there is no forgery to guard against. Such a form is
-refused all the same: it would use up the rate limit of the reader's network.
+The form itself contains the authorization: the token of a challenge, which only the client that
+began has. No cookie is read, so a browser adds nothing to a form that another site makes it send,
+and there is no forgery to guard against. Such a form is refused all the same: it would use up the
+rate limit of the reader's network.
 
 The header Origin does not distinguish them: where no referrer is sent, it is "null" for our own
 form too.
@@ -37,13 +37,11 @@ from ibi.foundation.web.authorization import Authorizer
 from ibi.foundation.web.problems import problem_of
 from ibi.foundation.web.request_body import body_of
 from ibi.foundation.web.routing import PathRoute
-from ibi.identifier.label import Label, parse
+from ibi.identifier.label import Label
 from ibi.identifier.language_preference import LanguagePreference
 from ibi.model.archive_record import RegistrationKey
 from ibi.model.registration import RegisteredArchive
 from ibi.resolver.ports.store import Challenge
-from ibi.resolver.registry.registry import Registry
-from ibi.resolver.rules.scopes import OPERATE
 from ibi.resolver.web.authorization import OPEN_REGISTRATION
 from ibi.resolver.web.pages import ResolverPages
 from ibi.resolver.web.registrations_api import OpenRegistration
@@ -61,9 +59,8 @@ _HEADERS: Final = {"Referrer-Policy": "no-referrer", "Cache-Control": "no-store"
 class RegisterPage:
     """Handlers of the registration page."""
 
-    def __init__(  # noqa: PLR0913, PLR0917  # its parts
+    def __init__(  # its parts
         self,
-        registry: Registry,
         opening: OpenRegistration,
         authorizer: Authorizer,
         pages: ResolverPages,
@@ -71,7 +68,6 @@ class RegisterPage:
         service: Label,
     ) -> None:
         """Register at the resolver at an address, whose service has a label."""
-        self._registry = registry
         self._opening = opening
         self._authorizer = authorizer
         self._pages = pages
@@ -87,27 +83,16 @@ class RegisterPage:
         ]
 
     async def show(self, request: Request) -> Response:
-        """Show the forms."""
+        """Show the form."""
         return self._forms(request, FilledForm())
 
     async def register(self, request: Request) -> Response:
-        """Register the archive of the operator's form, or begin a challenge for another one's."""
-        fields = await _fields_of(request)
-        filled = FilledForm.of(fields)
+        """Begin a challenge for the archive of the form."""
+        filled = FilledForm.of(await _fields_of(request))
         try:
-            if filled.origin == "domain":
-                return await self._begin(request, filled)
-            return await self._register(request, filled, fields.get("token", ""))
+            return await self._begin(request, filled)
         except IbiError as error:
             return self._forms(request, filled, error)
-
-    async def _register(self, request: Request, filled: FilledForm, token: str) -> Response:
-        authorization = f"Bearer {token}" if token else None
-        who = await self._authorizer.authorize_by(authorization, request, OPERATE)
-        registered = await self._registry.register(
-            parse(filled.service), None, filled.administrator, filled.host_list, "operator", who
-        )
-        return self._key(request, *registered)
 
     async def _begin(self, request: Request, filled: FilledForm) -> Response:
         await self._authorizer.authorize(request, OPEN_REGISTRATION)
@@ -125,7 +110,7 @@ class RegisterPage:
         except (ProofError, TooManyRequestsError, StorageError) as error:
             return self._challenge(request, token, challenge, error)
         except IbiError as error:
-            return self._forms(request, FilledForm(origin="domain"), error)
+            return self._forms(request, FilledForm(), error)
 
     def _forms(
         self, request: Request, filled: FilledForm, error: IbiError | None = None

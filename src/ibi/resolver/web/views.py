@@ -34,48 +34,29 @@ from ibi.wire.requests import DEFAULT_SERVICE
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilledForm:
-    """The content of a form, except a token, which no page repeats."""
+    """The content of the form."""
 
-    origin: str = "operator"
-    """Which of the forms it is: `operator` or `domain`."""
     service: str = ""
     administrator: str = ""
-    hosts: str = ""
-    """The hosts as they were written, separated by blanks, commas or line ends."""
 
     @classmethod
     def of(cls, fields: Mapping[str, str]) -> Self:
         """Read the fields of a form; missing ones are empty."""
         return cls(
-            origin="domain" if fields.get("origin") == "domain" else "operator",
             service=fields.get("service", "").strip(),
             administrator=fields.get("administrator", "").strip(),
-            hosts=fields.get("hosts", "").strip(),
         )
-
-    @property
-    def host_list(self) -> tuple[str, ...]:
-        """The further hosts, one by one."""
-        return tuple(self.hosts.replace(",", " ").split())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegisterView:
-    """The forms by which an archive is registered."""
+    """The form by which an archive is registered."""
 
     is_open: bool
-    """Whether there is a form for clients without a token."""
+    """Whether an archive may be registered by proof; otherwise there is no form."""
     filled: FilledForm = FilledForm()
     fault: ProblemView | None = None
     """Why the archive was not registered."""
-
-    def filled_as(self, origin: str) -> FilledForm:
-        """Return the content of one of the forms."""
-        return self.filled if self.filled.origin == origin else FilledForm(origin=origin)
-
-    def fault_of(self, origin: str) -> ProblemView | None:
-        """Return the error of one of the forms."""
-        return self.fault if self.filled.origin == origin else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -85,6 +85,7 @@ def build_admin_pages(
     overview = OverviewPages(
         site,
         base.registry,
+        base.store.archives,
         services.conflicts,
         services.locations.digest,
         names.of,

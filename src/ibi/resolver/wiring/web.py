@@ -242,9 +242,7 @@ def build_app(  # noqa: PLR0913, PLR0917  # all capabilities
             TokensApi(base.store.tokens, access.tokens, log_token, NotOnRecordError),
         ),
         access.authorizer,
-        RegisterPage(
-            registry, opening, access.authorizer, pages, settings.address, settings.service_label
-        ),
+        RegisterPage(opening, access.authorizer, pages, settings.address, settings.service_label),
         search,
         ResolverPublicRoutes(
             settings.address,

@@ -65,6 +65,8 @@ class OverviewView:
     """What needs a person, and the state of everything else."""
 
     findings: list[Finding]
+    has_looked_up: bool
+    """Whether the names of hosts were looked up for this page."""
     totals: Totals
     room: Room
     """Of the disk with the files."""
@@ -114,7 +116,8 @@ class OverviewPages:
     async def overview(self, request: PageRequest) -> Response:
         """Show the state of everything."""
         span = span_of(request.query_params.get("span", ""))
-        view = await asyncio.to_thread(self._overview, span)
+        looks_up = request.query_params.get("names") == "1"
+        view = await asyncio.to_thread(self._overview, span, looks_up=looks_up)
         return self._site.page(request, "admin_overview.html", view, ADMIN)
 
     async def figures(self, request: PageRequest) -> Response:
@@ -123,11 +126,12 @@ class OverviewPages:
         view = await asyncio.to_thread(self._figures, span)
         return self._site.page(request, "admin_figures.html", view, FIGURES)
 
-    def _overview(self, span: Span) -> OverviewView:
+    def _overview(self, span: Span, *, looks_up: bool) -> OverviewView:
         catalogue, now = self._catalogue, self._clock.wall()
         today = catalogue.figures.periods(DAY, DAY.start(now), now // SECOND)
         return OverviewView(
-            findings=self._health.findings(),
+            findings=self._health.findings(looks_up=looks_up),
+            has_looked_up=looks_up,
             totals=catalogue.statistics.totals(),
             room=room_of(self._health.places.root),
             audit=next(iter(self._tasks.newest(1, WHOLE)), None),

@@ -11,9 +11,10 @@ from starlette.responses import Response
 
 from ibi.archive.archive import ItemWithMetadata
 from ibi.archive.collections import Collections
+from ibi.archive.item_rights import ItemRights
 from ibi.archive.ports.search import SearchIndex
 from ibi.archive.rules.collections.membership import TYPE
-from ibi.archive.rules.scopes import DEPOSIT
+from ibi.archive.rules.scopes import DEPOSIT, Caller
 from ibi.archive.rules.search.query import LAST_PAGE, SearchQuery
 from ibi.archive.web.api.responses import pair
 from ibi.archive.web.api.search import SearchQueue
@@ -59,15 +60,17 @@ class MembersRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class CollectionsApi:
     """Handlers of the operations on collections."""
 
-    def __init__(
+    def __init__(  # its services
         self,
         collections: Collections,
+        rights: ItemRights,
         index: SearchIndex,
         searches: SearchQueue,
         urls: ArchiveUrls,
     ) -> None:
         """Act on the collections of an archive."""
         self._collections = collections
+        self._rights = rights
         self._index = index
         self._searches = searches
         self._urls = urls
@@ -85,6 +88,8 @@ class CollectionsApi:
         wanted = await request.read(MembersRequest)
 
         def change() -> CollectionAnswer:
+            caller = Caller(request.caller, request.granted)
+            self._rights.check_named(caller, (*wanted.add, *wanted.remove))
             self._collections.change(label, request.caller, wanted.add, wanted.remove)
             return self._answers([self._collections.get(label)])[0]
 

@@ -6,11 +6,15 @@ import asyncio
 from http import HTTPStatus
 from typing import Final
 
+import msgspec
 from starlette.responses import Response
 
 from ibi.archive.deposits.deposits import Deposits
+from ibi.archive.item_rights import ItemRights
+from ibi.archive.ports.deposits import Deposit
 from ibi.archive.rules.deposit_request import DepositRequest
 from ibi.archive.rules.drafts.draft import is_draft
+from ibi.archive.rules.scopes import Caller
 from ibi.archive.web.api import messages, uploads
 from ibi.archive.web.api import responses as answers
 from ibi.archive.web.urls import ArchiveUrls
@@ -22,46 +26,59 @@ _SHOWN: Final = 100
 """Files in the answer to a completed deposit."""
 
 
-def _id_of(request: AuthorizedRequest) -> str:
-    """Return the id of a deposit; those of drafts are for their owners (`web.api.drafts`)."""
-    id_: str = request.path_params["id"]
-    if is_draft(id_):
-        raise UnknownError("deposit", id_)
-    return id_
-
-
 class DepositsApi:
     """Handlers of the operations on deposits."""
 
-    def __init__(self, deposits: Deposits, urls: ArchiveUrls, largest_file: int) -> None:
+    def __init__(
+        self, deposits: Deposits, rights: ItemRights, urls: ArchiveUrls, largest_file: int
+    ) -> None:
         """Accept files up to a size in bytes."""
         self._deposits = deposits
+        self._rights = rights
         self._urls = urls
         self._largest = largest_file
 
     async def open(self, request: AuthorizedRequest) -> Response:
         """Open a deposit."""
         wanted = await request.read(DepositRequest)
-        deposit = await asyncio.to_thread(self._deposits.open, wanted, request.caller)
+        deposit = await asyncio.to_thread(
+            self._open, wanted, Caller(request.caller, request.granted)
+        )
         answer = answers.deposit_answer(deposit, [])
         location = {"Location": f"{self._urls.base}/api/v1/deposits/{deposit.id}"}
         return json_answer(answer, HTTPStatus.CREATED, location)
 
+    def _open(self, wanted: DepositRequest, caller: Caller) -> Deposit:
+        self._rights.check_request(caller, wanted)
+        return self._deposits.open(wanted, caller.name)
+
+    async def _own(self, request: AuthorizedRequest) -> Deposit:
+        """Return the deposit that a request names, if the caller may use it.
+
+        Those of drafts are for their owners (`web.api.drafts`).
+        """
+        id_: str = request.path_params["id"]
+        if is_draft(id_):
+            raise UnknownError("deposit", id_)
+        deposit = await asyncio.to_thread(self._deposits.get, id_)
+        self._rights.check_deposit(Caller(request.caller, request.granted), deposit)
+        return deposit
+
     async def show(self, request: AuthorizedRequest) -> Response:
         """Show a deposit with its received files."""
-        id_ = _id_of(request)
-        deposit = await asyncio.to_thread(self._deposits.get, id_)
+        deposit = await self._own(request)
+        id_ = deposit.id
         staged = [] if deposit.completed else await asyncio.to_thread(self._deposits.staged, id_)
         return json_answer(answers.deposit_answer(deposit, staged, self._deposits.stored(id_)))
 
     async def abandon(self, request: AuthorizedRequest) -> Response:
         """Cancel a deposit."""
-        await asyncio.to_thread(self._deposits.abandon, _id_of(request))
+        await asyncio.to_thread(self._deposits.abandon, (await self._own(request)).id)
         return Response(status_code=HTTPStatus.NO_CONTENT)
 
     async def receive(self, request: AuthorizedRequest) -> Response:
         """Receive a file, or the rest of one."""
-        id_, path = _id_of(request), uploads.path_after(request, b"/files/")
+        id_, path = (await self._own(request)).id, uploads.path_after(request, b"/files/")
         offset = uploads.offset_of(request)
         reception = await asyncio.to_thread(self._deposits.receive, id_, path, offset)
         file = await uploads.receive(request, reception, offset, self._largest)
@@ -72,7 +89,8 @@ class DepositsApi:
 
     async def show_file(self, request: AuthorizedRequest) -> Response:
         """Show how many bytes of a file were received, to continue from there."""
-        return await self._state_of(_id_of(request), uploads.path_after(request, b"/files/"))
+        id_ = (await self._own(request)).id
+        return await self._state_of(id_, uploads.path_after(request, b"/files/"))
 
     async def _state_of(self, id_: str, path: str) -> Response:
         staged = await asyncio.to_thread(self._deposits.staged_file, id_, path)
@@ -83,25 +101,28 @@ class DepositsApi:
 
     async def remove(self, request: AuthorizedRequest) -> Response:
         """Remove a received file."""
-        id_, path = _id_of(request), uploads.path_after(request, b"/files/")
+        id_, path = (await self._own(request)).id, uploads.path_after(request, b"/files/")
         await asyncio.to_thread(self._deposits.remove, id_, path)
         return Response(status_code=HTTPStatus.NO_CONTENT)
 
     async def unpack(self, request: AuthorizedRequest) -> Response:
         """Unpack a zip or tar file."""
         wanted = await request.read(messages.UnpackRequest)
-        files = await asyncio.to_thread(
-            self._deposits.unpack, _id_of(request), wanted.path, wanted.folder
-        )
+        id_ = (await self._own(request)).id
+        files = await asyncio.to_thread(self._deposits.unpack, id_, wanted.path, wanted.folder)
         return json_answer(messages.UnpackAnswer(files))
 
     async def complete(self, request: AuthorizedRequest) -> Response:
         """Complete a deposit: make or change its item."""
         wanted = await request.read(messages.CompletionRequest)
-        id_, who = _id_of(request), request.caller
-        return json_answer(await asyncio.to_thread(self._complete, id_, who, wanted.target))
+        deposit, caller = await self._own(request), Caller(request.caller, request.granted)
+        return json_answer(await asyncio.to_thread(self._complete, deposit, caller, wanted.target))
 
-    def _complete(self, id_: str, who: str, target: str) -> messages.ItemAnswer:
-        look = self._deposits.complete(id_, who, target)
+    def _complete(self, deposit: Deposit, caller: Caller, target: str) -> messages.ItemAnswer:
+        if not deposit.completed and deposit.request:
+            # The role may have changed since it was opened.
+            request = msgspec.json.decode(deposit.request, type=DepositRequest)
+            self._rights.check_request(caller, request)
+        look = self._deposits.complete(deposit.id, caller.name, target)
         files = self._urls.items.files(look.held.id, "", _SHOWN)
         return answers.item_answer(look, self._urls.persistent, self._urls.of(look.item), files)

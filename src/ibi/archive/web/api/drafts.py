@@ -11,9 +11,10 @@ from starlette.responses import Response
 from ibi.archive.archive import ItemWithMetadata
 from ibi.archive.drafts.drafts import Drafts
 from ibi.archive.drafts.files import DraftFiles
+from ibi.archive.item_rights import ItemRights
 from ibi.archive.ports.drafts import DepositDraft
-from ibi.archive.rules.drafts.draft import LARGEST_FIELDS, owner_of
-from ibi.archive.rules.scopes import CURATE, DEPOSIT
+from ibi.archive.rules.drafts.draft import LARGEST_FIELDS, owner_of, purpose_of
+from ibi.archive.rules.scopes import CURATE, DEPOSIT, Caller
 from ibi.archive.web.api import messages, uploads
 from ibi.archive.web.api import responses as answers
 from ibi.archive.web.api.draft_messages import (
@@ -42,9 +43,10 @@ _SHOWN: Final = 100
 class DraftsApi:
     """Handlers of the operations on the caller's own drafts."""
 
-    def __init__(self, drafts: Drafts, urls: ArchiveUrls) -> None:
+    def __init__(self, drafts: Drafts, rights: ItemRights, urls: ArchiveUrls) -> None:
         """Act on the drafts of an archive."""
         self._drafts = drafts
+        self._rights = rights
         self._urls = urls
 
     async def list_drafts(self, request: AuthorizedRequest) -> Response:
@@ -58,11 +60,13 @@ class DraftsApi:
     async def open_draft(self, request: AuthorizedRequest) -> Response:
         """Open a draft."""
         wanted = await request.read(NewDraftRequest)
-        draft = await asyncio.to_thread(
-            self._drafts.open, owner_of(request.caller), wanted.key, wanted.purpose, wanted.fields
-        )
+        draft = await asyncio.to_thread(self._open, wanted, Caller(request.caller, request.granted))
         location = {"Location": f"{self._urls.base}/api/v1/drafts/{draft.id}"}
         return json_answer(draft_answer(draft), HTTPStatus.CREATED, location)
+
+    def _open(self, wanted: NewDraftRequest, caller: Caller) -> DepositDraft:
+        self._rights.check_request(caller, wanted.purpose)
+        return self._drafts.open(owner_of(caller.name), wanted.key, wanted.purpose, wanted.fields)
 
     async def show_draft(self, request: AuthorizedRequest) -> Response:
         """Show a draft with its fields and comments."""
@@ -98,6 +102,11 @@ class DraftsApi:
     async def publish_draft(self, request: AuthorizedRequest) -> Response:
         """Publish a draft."""
         wanted = await request.read(DraftActRequest)
+        draft = await asyncio.to_thread(self._drafts.get, *_named(request))
+        purpose = purpose_of(draft.purpose)
+        await asyncio.to_thread(
+            self._rights.check_request, Caller(request.caller, request.granted), purpose
+        )
         look = await asyncio.to_thread(self._drafts.publish, *_named(request), wanted.version)
         return json_answer(await asyncio.to_thread(published_answer, self._urls, look))
 

@@ -16,9 +16,11 @@ from ibi.archive.archive import Archive, ItemWithMetadata
 from ibi.archive.copies.known_holders import KnownHolders
 from ibi.archive.holder_check import HolderCheck
 from ibi.archive.item_list import ItemPage, list_items
+from ibi.archive.item_rights import ItemRights
 from ibi.archive.rules.amendment import Amendment, new_names, new_relations
 from ibi.archive.rules.item_choice import ItemChoice, words_of
 from ibi.archive.rules.item_languages import translated
+from ibi.archive.rules.scopes import Caller
 from ibi.archive.rules.search.query import SearchQuery
 from ibi.archive.web.api import messages
 from ibi.archive.web.api import responses as answers
@@ -72,6 +74,7 @@ class ItemsApi:
         self._urls = urls
         self._holders = holders
         self._known_holders = KnownHolders(archive)
+        self._rights = ItemRights(archive)
 
     async def list(self, request: AuthorizedRequest) -> Response:
         """List items in the order of their numbers, or in the reverse order.
@@ -153,19 +156,20 @@ class ItemsApi:
         """Change fields of an item, and its relations to other items."""
         label = _label(request)
         amendment = await request.read(Amendment)
-        return await self._amended(label, amendment, request.caller)
+        return await self._amended(label, amendment, Caller(request.caller, request.granted))
 
-    async def _amended(self, label: Label, amendment: Amendment, who: str) -> Response:
-        return await self._shown(await asyncio.to_thread(self._amend, label, amendment, who))
+    async def _amended(self, label: Label, amendment: Amendment, caller: Caller) -> Response:
+        return await self._shown(await asyncio.to_thread(self._amend, label, amendment, caller))
 
-    def _amend(self, label: Label, amendment: Amendment, who: str) -> ItemWithMetadata:
+    def _amend(self, label: Label, amendment: Amendment, caller: Caller) -> ItemWithMetadata:
         item = self._archive.get_itself(label).item
+        self._rights.check_amendment(caller, item, amendment)
         for name in new_names(item, amendment):
             self._holders.check_name(name)
         if not amendment.unchecked:
             for other in new_relations(item, amendment):
                 self._holders.check_exists(other)
-        return self._archive.amend(label, amendment, who)
+        return self._archive.amend(label, amendment, caller.name)
 
     async def files(self, request: AuthorizedRequest) -> Response:
         """List the files of an item."""
@@ -209,7 +213,7 @@ class ItemsApi:
         else:
             record = decoded(msgspec.json.Decoder(dict[str, object]).decode, body)
         amendment = Amendment(metadata=record)
-        return await self._amended(label, amendment, request.caller)
+        return await self._amended(label, amendment, Caller(request.caller, request.granted))
 
     async def delete(self, request: AuthorizedRequest) -> Response:
         """Delete an item; its tombstone stays."""

@@ -10,7 +10,7 @@ from ibi.archive.rules.amendment import Amendment
 from ibi.archive.rules.calendar import PERIODS
 from ibi.archive.rules.deposit_request import DepositRequest
 from ibi.archive.rules.handover import HandOver
-from ibi.archive.rules.scopes import ADMINISTER, DEPOSIT, READ, RECEIVE
+from ibi.archive.rules.scopes import ADMINISTER, CURATE, DEPOSIT, READ, RECEIVE
 from ibi.archive.rules.search.query import LAST_PAGE
 from ibi.archive.rules.transfer_messages import TransferReply
 from ibi.archive.web import digest
@@ -174,7 +174,7 @@ _ITEMS: Final = (
         "Replace the metadata of an item, by JSON or oai_dc",
         request=Body(_JSON_OR_XML, largest=_LARGEST_DESCRIPTION), answer=messages.ItemAnswer,
         problems=(404, 409, 410, 413, 507), parameters=(_IBI,)),
-    Operation("POST", "/api/v1/items/{ibi:path}/deletion", ADMINISTER, ItemsApi.delete,
+    Operation("POST", "/api/v1/items/{ibi:path}/deletion", CURATE, ItemsApi.delete,
         "Delete an item; its tombstone stays",
         request=messages.DeletionRequest, answer=messages.ItemAnswer,
         problems=(404, 409, 410, 413, 507), parameters=(_IBI,)),

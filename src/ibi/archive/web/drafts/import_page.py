@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from http import HTTPStatus
 from typing import Final
 
 import msgspec
 from starlette.responses import Response
 
-from ibi.archive.archive import Archive
 from ibi.archive.drafts.description import BASE
 from ibi.archive.drafts.drafts import Drafts
 from ibi.archive.ports.drafts import DepositDraft
@@ -21,8 +21,9 @@ from ibi.archive.web.drafts.reading import DraftReader
 from ibi.archive.web.drafts.views import ImportView
 from ibi.archive.web.page_response import here, page_response, preference
 from ibi.archive.web.pages import Pages
-from ibi.errors import IbiError, MetadataError, Sentence, UnknownError
+from ibi.errors import IbiError, MetadataError, Sentence
 from ibi.foundation.web.page_operations import PageRequest
+from ibi.identifier.label import Label, parse
 from ibi.metadata.form import FIELDS, form_from_record
 from ibi.metadata.json_record import record_as_dict
 from ibi.metadata.readers.formats import read_metadata
@@ -39,15 +40,15 @@ class ImportPage:
 
     def __init__(
         self,
-        archive: Archive,
         drafts: Drafts,
+        of_item: Callable[[Label], Reading],
         reader: DraftReader,
         own: DraftPages,
         pages: Pages,
     ) -> None:
-        """Fill in the drafts of an archive, also from its items."""
-        self._archive = archive
+        """Fill in drafts, also from items, whose descriptions `of_item` returns."""
         self._drafts = drafts
+        self._of_item = of_item
         self._reader = reader
         self._own = own
         self._pages = pages
@@ -92,10 +93,7 @@ class ImportPage:
             raise MetadataError(_TOO_LARGE)
         if not label:
             return read_metadata(content)
-        record = self._archive.get_described(label).record
-        if record is None:
-            raise UnknownError("metadata of", label)
-        return Reading(record)
+        return self._of_item(parse(label))
 
     def _save(self, draft: DepositDraft, record: MetadataRecord) -> DepositDraft:
         fields = filled(rules.read(draft.fields), record)

@@ -9,7 +9,7 @@ from ibi.archive.rules.scopes import CURATE, DEPOSIT
 from ibi.archive.web.drafts.import_page import LARGEST_IMPORT, ImportPage
 from ibi.archive.web.drafts.pages import DraftPages
 from ibi.archive.web.drafts.review_pages import ReviewPages
-from ibi.archive.web.drafts.upload import UploadPage
+from ibi.archive.web.drafts.upload import UploadPage, typed_before_sign_in
 from ibi.foundation.web.page_operations import PageOperation
 
 _LARGEST: Final = 3 * LARGEST_FIELDS
@@ -21,7 +21,8 @@ DRAFT_PAGES: Final = (
     PageOperation("GET", "/deposit/{draft}", DEPOSIT, DraftPages.show_draft),
     PageOperation("POST", "/deposit/{draft}", DEPOSIT, DraftPages.save_draft, largest=_LARGEST),
     PageOperation("GET", "/deposit/{draft}/files", DEPOSIT, DraftPages.list_files),
-    PageOperation("POST", "/deposit/{draft}/files", DEPOSIT, UploadPage.upload, is_streamed=True),
+    PageOperation("POST", "/deposit/{draft}/files", DEPOSIT, UploadPage.upload,
+        is_streamed=True, carry=typed_before_sign_in),
     PageOperation("POST", "/deposit/{draft}/remove", DEPOSIT, DraftPages.remove_file),
     PageOperation("GET", "/deposit/{draft}/import", DEPOSIT, ImportPage.show_import),
     PageOperation("POST", "/deposit/{draft}/import", DEPOSIT, ImportPage.import_text,

@@ -11,9 +11,10 @@ from starlette.responses import Response
 
 from ibi.archive.drafts.drafts import Drafts
 from ibi.archive.drafts.files import DraftFiles
+from ibi.archive.item_rights import ItemRights
 from ibi.archive.ports.drafts import DepositDraft, DraftState
-from ibi.archive.rules.drafts.draft import Fields
-from ibi.archive.rules.scopes import CURATE
+from ibi.archive.rules.drafts.draft import Fields, purpose_of
+from ibi.archive.rules.scopes import CURATE, Caller
 from ibi.archive.web.api.draft_messages import cursor_of, place_of
 from ibi.archive.web.drafts.preview import DraftPreview
 from ibi.archive.web.drafts.reading import DraftReader
@@ -59,15 +60,17 @@ MORE_FIELDS: Final = {
 class DraftPages:
     """Handlers of the pages of a person's own drafts."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917  # its services
         self,
         drafts: Drafts,
         files: DraftFiles,
         reader: DraftReader,
         preview: DraftPreview,
+        rights: ItemRights,
         pages: Pages,
     ) -> None:
         """Show and change the drafts of an archive."""
+        self._rights = rights
         self._drafts = drafts
         self._files = files
         self._reader = reader
@@ -204,6 +207,8 @@ class DraftPages:
         version = request.fields.get("version")
         shown = int(version) if version.isascii() and version.isdigit() else None
         act = self._drafts.submit if self._drafts.limits.review else self._drafts.publish
+        caller, purpose = Caller(draft.owner, request.visitor.scopes), purpose_of(draft.purpose)
+        await asyncio.to_thread(self._rights.check_request, caller, purpose)
         try:
             await asyncio.to_thread(act, draft.id, draft.owner, shown)
         except DescriptionError:

@@ -10,7 +10,7 @@ import asyncio
 from contextlib import AbstractContextManager, suppress
 from typing import Final
 
-from starlette.requests import ClientDisconnect
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from ibi.archive.drafts.files import DraftFiles
@@ -18,10 +18,17 @@ from ibi.archive.ports.drafts import DepositDraft
 from ibi.archive.ports.file_store import Sink
 from ibi.archive.rules.drafts.draft import LARGEST_FIELDS
 from ibi.archive.web.api.uploads import PIECE, declared_type, to_the_end
-from ibi.archive.web.drafts.multipart import MultipartDecoder, PartBegin, PartData, PartEvent
+from ibi.archive.web.drafts.multipart import (
+    MEDIA_TYPE,
+    MultipartDecoder,
+    PartBegin,
+    PartData,
+    PartEvent,
+)
 from ibi.archive.web.drafts.pages import DraftPages
-from ibi.errors import ArchiveError, IbiError, RequestError, Sentence, TooLargeError
-from ibi.foundation.web.page_operations import PageRequest
+from ibi.errors import ArchiveError, ForgeryError, IbiError, RequestError, Sentence, TooLargeError
+from ibi.foundation.web.form_tokens import FIELD
+from ibi.foundation.web.page_operations import CarriedForm, PageRequest, here_of
 
 FILES: Final = "files"
 """The field of the files."""
@@ -54,6 +61,51 @@ class UploadPage:
             await reception.close()
         pairs = (*reception.fields, ("act", "upload"))
         return await self._pages.save(request, draft, pairs, reception.fault)
+
+
+async def typed_before_sign_in(request: Request) -> CarriedForm:
+    """Return the texts of the form of a draft whose session has ended; its files are dropped."""
+    media_type = request.headers.get("content-type", "")
+    if not media_type.lower().startswith(MEDIA_TYPE):
+        raise ForgeryError  # no form of ours sends its files so
+    decoder = MultipartDecoder(media_type)
+    reader = _TextReader()
+    try:
+        async for chunk in request.stream():
+            for event in decoder.feed(chunk):
+                reader.take(event)
+        decoder.close()
+    except ClientDisconnect:
+        raise RequestError(Sentence("The form did not come whole.")) from None
+    path = here_of(request).partition("?")[0].removesuffix("/files")
+    return CarriedForm(path, (*reader.fields, ("act", "save")))
+
+
+class _TextReader:
+    """Keeps the texts of a form, within the limit of all fields together."""
+
+    def __init__(self) -> None:
+        self.fields: list[tuple[str, str]] = []
+        self._field = ""
+        self._text = bytearray()
+        self._held = 0
+
+    def take(self, event: PartEvent) -> None:
+        match event:
+            case PartBegin(name, filename):
+                self._field = name if filename is None else ""
+            case PartData(data) if self._field:
+                self._held += len(data)
+                if self._held > LARGEST_FIELDS:
+                    raise TooLargeError(Sentence("The fields of the form are too large."))
+                self._text += data
+            case PartData():
+                pass
+            case _:
+                if self._field not in {"", FIELD, "act"}:
+                    self.fields.append((self._field, bytes(self._text).decode("utf-8", "replace")))
+                self._text.clear()
+                self._field = ""
 
 
 class _Reception:

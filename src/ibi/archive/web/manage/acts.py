@@ -18,7 +18,7 @@ from ibi.archive.ports.catalogue import HistoryChoice
 from ibi.archive.ports.drafts import DepositDraft
 from ibi.archive.rules.amendment import Amendment
 from ibi.archive.rules.drafts.draft import DraftPurpose, Fields
-from ibi.archive.rules.scopes import ADMINISTER
+from ibi.archive.rules.scopes import ADMINISTER, CURATE
 from ibi.archive.tasks import Tasks
 from ibi.archive.transfers.transfers import Transfers
 from ibi.archive.web.api.uploads import path_after
@@ -39,7 +39,8 @@ _HISTORY: Final = 100
 """Lines of the history on the page of an item."""
 _DRAFTS: Final = frozenset({"edition", "translation", "files"})
 """Acts that open a draft."""
-_ADMINISTERED: Final = frozenset({"delete", "transfer"})
+_SCOPES: Final = {"delete": CURATE, "transfer": ADMINISTER}
+"""Acts that need a further scope, as in the API."""
 _LANGUAGES: Final = frozenset({"language", "title-language"})
 
 
@@ -77,7 +78,10 @@ class ItemActs:
         entries = self._archive.catalogue.history.entries
         lines = await asyncio.to_thread(entries, 0, _HISTORY, choice, newest_first=True)
         view = ManagedItemView(
-            look=look, history=lines, can_administer=ADMINISTER in request.visitor.scopes
+            look=look,
+            history=lines,
+            can_administer=ADMINISTER in request.visitor.scopes,
+            can_curate=CURATE in request.visitor.scopes,
         )
         return self._page(request, "managed_item.html", view)
 
@@ -191,10 +195,10 @@ class ItemActs:
 def _act_of(request: PageRequest) -> str:
     """Return the act that a path names; raise if there is none, or not for this person."""
     act: str = request.path_params["act"]
-    if act not in {*_DRAFTS, "collection", "readers", *_ADMINISTERED}:
+    if act not in {*_DRAFTS, "collection", "readers", *_SCOPES}:
         raise HTTPException(HTTPStatus.NOT_FOUND)
-    if act in _ADMINISTERED and ADMINISTER not in request.visitor.scopes:
-        raise RoleError(ADMINISTER)
+    if act in _SCOPES and _SCOPES[act] not in request.visitor.scopes:
+        raise RoleError(_SCOPES[act])
     return act
 
 

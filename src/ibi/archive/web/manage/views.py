@@ -30,6 +30,7 @@ class ManagedItemView:
     look: ItemWithMetadata
     history: Sequence[HistoryEntry] = ()
     can_administer: bool = False
+    can_curate: bool = False
 
     @property
     def title(self) -> str:

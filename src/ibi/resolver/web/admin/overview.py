@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Final
+from urllib.parse import urlencode
 
 from starlette.responses import Response
 
-from ibi.errors import Sentence
+from ibi.errors import LabelError, Sentence
 from ibi.foundation.pages.administration import ADMIN, AdminSite
 from ibi.foundation.pages.figures_view import (
     Column,
@@ -25,10 +27,11 @@ from ibi.foundation.pages.figures_view import (
     wanted,
 )
 from ibi.foundation.web.page_operations import PageRequest
+from ibi.identifier.label import parse
 from ibi.model.clock import SECOND, Clock
 from ibi.model.figures import HOUR, FigureStore, Tally, total
 from ibi.model.registration import ArchiveState, RegisteredArchive
-from ibi.resolver.ports.store import DigestProgress, RegistryEvent
+from ibi.resolver.ports.store import ArchiveStore, DigestProgress, EventChoice, RegistryEvent
 from ibi.resolver.registry.registry import Registry
 from ibi.resolver.search.conflicts import Conflicts
 from ibi.resolver.web.admin.tabs import AUDIT_LOG, FIGURES
@@ -39,6 +42,8 @@ _LAST_ACTS: Final = 5
 _PAGE: Final = 50
 """Lines of a page of the history."""
 _DAY: Final = 86_400
+FILTERS: Final = ("who", "act", "archive")
+"""The filters of the history."""
 PLOTS: Final[Sequence[Sequence[Column]]] = (
     (
         Column(Sentence("Resolutions"), "number", count(RESOLUTIONS)),
@@ -122,9 +127,16 @@ class AuditLogView:
     """A page of the history, the newest first."""
 
     events: list[RegistryEvent]
-    older: int
-    """The number before which the next page begins; 0 on the last."""
-    is_first: bool
+    acts: list[str]
+    """All acts that the history has."""
+    filled: Mapping[str, str]
+    """The filters, as they were typed."""
+    fault: str
+    """Why a filter cannot be used; empty if it can."""
+    older: str
+    """The path of the next page; empty on the last."""
+    newest: str
+    """The path of the first page; empty on it."""
 
 
 class OverviewPages:
@@ -134,6 +146,7 @@ class OverviewPages:
         self,
         site: AdminSite,
         registry: Registry,
+        history: ArchiveStore,
         conflicts: Conflicts,
         digest: Callable[[str], DigestProgress | None],
         name: Callable[[str], str],
@@ -143,6 +156,7 @@ class OverviewPages:
         """Show one resolver; `digest` and `name` return those of an archive."""
         self._site = site
         self._registry = registry
+        self._history = history
         self._conflicts = conflicts
         self._digest = digest
         self._name = name
@@ -163,7 +177,7 @@ class OverviewPages:
             conflicts=await self._conflicts.count_open(),
             today=total(period.tally for period in recent),
             figures=await asyncio.to_thread(self._view, span),
-            events=await self._registry.newest_events(0, _LAST_ACTS),
+            events=await asyncio.to_thread(self._history.newest_events, 0, _LAST_ACTS),
         )
         return self._site.page(request, "admin_overview.html", view, ADMIN)
 
@@ -183,10 +197,28 @@ class OverviewPages:
 
     async def audit_log(self, request: PageRequest) -> Response:
         """Show a page of the history."""
-        text = request.query_params.get("before", "")
+        given = request.query_params
+        text = given.get("before", "")
         before = min(int(text), 2**62) if text.isascii() and text.isdigit() and text else 0
-        found = await self._registry.newest_events(before, _PAGE + 1)
-        shown = found[:_PAGE]
-        older = shown[-1].number if len(found) > _PAGE else 0
-        view = AuditLogView(events=shown, older=older, is_first=not before)
-        return self._site.page(request, "admin_audit_log.html", view, AUDIT_LOG)
+        filled = {name: given[name].strip() for name in FILTERS if given.get(name, "").strip()}
+        fault, found = "", list[RegistryEvent]()
+        try:
+            archive = parse(filled["archive"]).canonical if "archive" in filled else ""
+            choice = EventChoice(
+                who=filled.get("who", ""), act=filled.get("act", ""), archive=archive
+            )
+            found = await asyncio.to_thread(self._history.newest_events, before, _PAGE + 1, choice)
+        except LabelError as error:
+            fault = error.message()
+        shown, query = found[:_PAGE], urlencode(filled)
+        older = f"{AUDIT_LOG}?{urlencode({**filled, 'before': shown[-1].number})}" if shown else ""
+        view = AuditLogView(
+            events=shown,
+            acts=await asyncio.to_thread(self._history.acts),
+            filled=filled,
+            fault=fault,
+            older=older if len(found) > _PAGE else "",
+            newest=(f"{AUDIT_LOG}?{query}" if query else AUDIT_LOG) if before else "",
+        )
+        status = HTTPStatus.BAD_REQUEST if fault else HTTPStatus.OK
+        return self._site.page(request, "admin_audit_log.html", view, AUDIT_LOG, status)
