@@ -39,7 +39,9 @@ def test_a_curator_returns_a_draft_and_publishes_it_later(archive: ArchiveServer
     assert ana.get(f"/curate/{id_}").status == 403
     assert "Soil moisture" in main_part(curator.get("/curate"))
     page = curator.get(f"/curate/{id_}")
-    assert "Vilela, Renata Campos" in main_part(page)
+    shown = main_part(page)
+    for name, text in (("Creators", WHOLE["creator"]), ("Type", "Data set"), ("Year", "2026")):
+        assert f'<dt>{name}</dt><dd dir="auto">{text}</dd>' in shown
     file = curator.get(f"/curate/{id_}/file/ab.html")
     assert file.status == 200
     assert file.headers["content-type"] == "application/octet-stream"
