@@ -5,7 +5,14 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from bench.archive import copies, delivery, item_pages, large_deposit, search_index
+from bench.archive import (
+    copies,
+    delivery,
+    item_pages,
+    large_deposit,
+    large_drafts,
+    search_index,
+)
 from bench.archive import requests as archive_requests
 from bench.archive import search as archive_search
 from bench.federation import scale, soak
@@ -36,6 +43,9 @@ SECTIONS = {
     "Search: ten thousand and a million items, on PostgreSQL": archive_search.on_postgresql,
     "Search: deposits with the index, against without": search_index.deposits,
     "Archive: a large deposit, and the memory it takes": large_deposit.ten_gigabytes,
+    "Drafts: ten gigabytes over a connection that breaks, and ten thousand files": (
+        large_drafts.large_drafts
+    ),
     "Copies: small items on a disk, against cp": copies.small_items_on_disk,
     "Copies: a hundred thousand small items in memory": copies.small_items_in_memory,
     "Copies: a large item, and what it consists of": copies.large_item,

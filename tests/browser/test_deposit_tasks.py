@@ -11,7 +11,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, Locator, Page, expect
 
 from tests.support.clients.browser import PASSWORD
 from tests.support.servers.archive import ArchiveServer
@@ -78,9 +78,27 @@ class Depositor:
 
     def expect_done(self, path: Path) -> None:
         """Wait until a file is whole, with the checksum that it has."""
-        row = self.page.locator("#file-table tr").filter(has_text=path.name)
         sum_ = hashlib.sha256(path.read_bytes()).hexdigest()
-        expect(row.locator("code")).to_contain_text(sum_, timeout=120_000)
+        expect(self.row(path.name).locator("code")).to_contain_text(sum_, timeout=120_000)
+
+    def row(self, name: str) -> Locator:
+        """Find the row of a file."""
+        return self.page.locator("#file-table tr").filter(has_text=name)
+
+    def click(self, name: str, text: str) -> None:
+        """Click a button in the row of a file."""
+        said = self.visitor.says(text)
+        self.row(name).locator("button", has_text=said).click(timeout=60_000)
+
+    def drop(self, folder: Path) -> None:
+        """Drop a folder on the page, as from a window of files."""
+        box = self.page.locator("#drop").bounding_box()
+        assert box is not None
+        session = self.context.new_cdp_session(self.page)
+        place = {"x": box["x"] + box["width"] / 2, "y": box["y"] + box["height"] / 2}
+        data = {"items": [], "files": [str(folder)], "dragOperationsMask": 1}
+        for kind in ("dragEnter", "dragOver", "drop"):
+            session.send("Input.dispatchDragEvent", {"type": kind, **place, "data": data})
 
     def publish(self) -> str:
         """Publish by two pages; return the label."""
@@ -191,12 +209,15 @@ def test_two_windows_do_not_overwrite_each_other(person: Depositor) -> None:
     expect(other.locator("h1")).to_contain_text("From two")
 
 
-def test_a_session_that_ends_loses_nothing(person: Depositor) -> None:
+def test_a_session_that_ends_loses_nothing(person: Depositor, tmp_path: Path) -> None:
+    late = tmp_path / "late.txt"
+    late.write_text("chosen after the session had ended")
     address = person.begin()
     person.page.fill("#title-0", "Before")
     person.expect_saved()
     person.context.clear_cookies()
     person.page.fill("#abstract-0", "Typed after the session had ended")
+    person.page.set_input_files("#pick", str(late))
     link = person.page.locator(".notice.bad a")
     expect(link).to_be_visible(timeout=60_000)
     with person.context.expect_page() as opened:
@@ -204,6 +225,7 @@ def test_a_session_that_ends_loses_nothing(person: Depositor) -> None:
     person.sign_in(opened.value)
     expect(person.page.locator(".notice.bad")).to_be_hidden(timeout=60_000)
     person.expect_saved()
+    person.expect_done(late)
     again = person.context.new_page()
     again.goto(address)
     expect(again.locator("#abstract-0")).to_have_value("Typed after the session had ended")
@@ -221,10 +243,52 @@ def test_a_double_click_publishes_one_item(person: Depositor) -> None:
     assert person.site.items() == before + 1
 
 
-def test_without_script_a_plain_form_works(site: Site, browsers: Browsers, tmp_path: Path) -> None:
+def test_a_file_is_stopped_gone_on_with_and_removed(
+    person: Depositor, large: Path, tmp_path: Path
+) -> None:
+    first = tmp_path / "first.txt"
+    first.write_text("first")
+    address = person.begin()
+    person.page.set_input_files("#pick", str(first))
+    person.expect_done(first)
+    person.site.proxy.close()
+    person.page.set_input_files("#pick", str(large))
+    person.click(large.name, "Stop")
+    person.site.proxy.reopen()
+    person.click(large.name, "Go on")
+    person.expect_done(large)
+    person.click(large.name, "Remove")
+    expect(person.row(large.name)).to_have_count(0)
+    person.page.goto(address)
+    person.expect_done(first)
+    expect(person.row(large.name)).to_have_count(0)
+
+
+@pytest.mark.parametrize("person", VISITORS[:2], ids=str, indirect=True)
+def test_a_folder_is_dropped_with_all_that_is_in_it(person: Depositor, tmp_path: Path) -> None:
+    """Chromium alone can be told to drop a folder of the disk."""
+    folder = tmp_path / "Medições"
+    files = [folder / "a.txt", folder / "2025" / "b.txt", folder / "2025" / "c" / "estação.txt"]
+    for each in files:
+        each.parent.mkdir(parents=True, exist_ok=True)
+        each.write_text(each.name)
+    address = person.begin()
+    person.drop(folder)
+    for each in files:
+        person.expect_done(each)
+    person.page.goto(address)
+    for each in files:
+        expect(person.row(each.relative_to(tmp_path).as_posix())).to_have_count(1)
+
+
+@pytest.mark.parametrize(
+    "visitor", [Visitor(script=False), Visitor(language="pt", width=390, script=False)], ids=str
+)
+def test_without_script_a_plain_form_works(
+    site: Site, browsers: Browsers, tmp_path: Path, visitor: Visitor
+) -> None:
     small = tmp_path / "a.txt"
     small.write_text("small")
-    visitor = Visitor(script=False)
     with browsers.context(visitor) as context:
         person = Depositor(site, context, visitor)
         person.sign_up()

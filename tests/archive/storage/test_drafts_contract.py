@@ -8,7 +8,13 @@ import pytest
 
 from ibi.archive.ports.catalogue import Catalogue
 from ibi.archive.ports.deposits import Deposit
-from ibi.archive.ports.drafts import DepositDraft, DraftComment, DraftPlace, DraftState
+from ibi.archive.ports.drafts import (
+    DepositDraft,
+    DraftComment,
+    DraftPlace,
+    DraftState,
+    PublishedChoice,
+)
 from ibi.model.change import Change, ItemChange
 from ibi.model.item import Item
 from tests.support.scenes.catalogue import CatalogueDatabase
@@ -113,6 +119,36 @@ def test_the_state_changes_from_the_one_that_was_meant(
     assert catalogue.drafts.save(draft(1).id, 0, '[["a","1"]]', "", 9) is is_editable
     submitted = [] if is_editable else [found]
     assert catalogue.drafts.submitted(None, 9) == submitted
+
+
+def test_published_drafts_are_searched_filtered_and_sorted(catalogue: Catalogue) -> None:
+    titles = ("ONÇA", "anta 100%", "Zebra_\\", HOSTILE)
+    for number, title in enumerate(titles, 1):
+        kept = replace(draft(number, changed=number), title=title)
+        catalogue.drafts.open(kept)
+        complete(catalogue, kept, number)
+    unfinished, revision = draft(11), replace(draft(12), forms=None)
+    for each in (unfinished, revision, replace(draft(13, owner="other"), title="Onça")):
+        catalogue.drafts.open(each)
+    complete(catalogue, revision, 20)
+
+    def found(skip: int = 0, limit: int = 9, **choice: str) -> list[int]:
+        pages = catalogue.drafts.published(PublishedChoice(owner="me", **choice), skip, limit)
+        return [int(each.draft.id.removeprefix("draft"), 16) for each in pages]
+
+    assert found() == [4, 3, 2, 1]
+    assert found(order="oldest") == [1, 2, 3, 4]
+    assert found(order="title") == [4, 2, 1, 3]
+    assert (found(1, 2), found(4, 2)) == ([3, 2], [])
+    assert found(words="ANTA") == [2]
+    assert (found(words="100%"), found(words="_\\"), found(words="%")) == ([2], [3], [2])
+    assert found(words=HOSTILE[:20]) == [4]
+    assert found(words=forms(3).label.canonical.lower()) == [3]
+    assert (found(words="onça"), found(words="Onça"), found(words="豹")) == ([1], [1], [])
+    assert (found(words="\ud800zz"), found(words="a\0")) == ([], [])
+    assert (found(state="Original"), found(state="Deleted")) == ([4, 3, 2, 1], [])
+    [first, *_] = catalogue.drafts.published(PublishedChoice(owner="me"), 0, 1)
+    assert (first.draft.state, first.state) == (DraftState.PUBLISHED, "Original")
 
 
 def test_of_a_discarded_draft_only_the_label_is_kept(catalogue: Catalogue) -> None:

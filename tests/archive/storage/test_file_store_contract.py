@@ -154,6 +154,20 @@ def test_no_deposit_leads_out_of_the_folder(store: AStore, deposit: str) -> None
         store.discard(deposit)
 
 
+def test_the_path_of_a_part_is_written_once(tmp_path: Path) -> None:
+    """A kill while it is written again would empty it, and nothing would list the part."""
+    store = FolderStore(tmp_path)
+    send_part(store, "x/big", b"0123")
+    [name] = tmp_path.rglob("names/*")
+    os.utime(name, (0, 0))
+    send_part(store, "x/big", b"45", 4)
+    assert name.stat().st_mtime_ns == 0
+    name.write_text("x", "utf-8")  # of an archive that was killed just then
+    assert store.staging.staged(DEPOSIT) == []
+    send_part(store, "x/big", b"6", 6)
+    assert store.staging.staged(DEPOSIT) == [Staged("x/big", 7, None)]
+
+
 @pytest.mark.parametrize("restart", [False, True])
 def test_a_file_is_gone_on_with_where_it_broke(tmp_path: Path, *, restart: bool) -> None:
     store = FolderStore(tmp_path)

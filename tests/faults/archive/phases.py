@@ -13,7 +13,15 @@ ARCHIVE_PHASES: Final = (
     Phase("ARCHIVE KILL at every 2nd step", process_kills.kill_at_every_step, 2, 0, (SQLITE,)),
     Phase("ARCHIVE KILL at every 9th step", process_kills.kill_at_every_step, 9, 0, (POSTGRES,)),
     Phase("ARCHIVE KILL of drafts", process_kills.kill_drafts, 300, 4, (SQLITE,)),
-    Phase("ARCHIVE KILL of drafts", process_kills.kill_drafts, 60, 2, (POSTGRES,)),
+    Phase("ARCHIVE KILL of drafts", process_kills.kill_drafts, 100, 2, (POSTGRES,)),
+    Phase(
+        "  twin: DRAFT saved in memory",
+        process_kills.kill_drafts_in_memory,
+        60,
+        0,
+        twin=True,
+    ),
+    Phase("  twin: DRAFT published twice", process_kills.kill_drafts_twice, 60, 60, twin=True),
     Phase(
         "  twin: ARCHIVE without a journal", process_kills.kill_without_journal, 60, 60, twin=True
     ),

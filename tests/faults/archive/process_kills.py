@@ -15,10 +15,10 @@ from typing import Final
 
 from tests.faults.archive.concurrent_reader import ConcurrentReader
 from tests.faults.archive.failpoint import KILL
-from tests.faults.archive.operations import OperationGenerator
+from tests.faults.archive.operation_generator import OperationGenerator
 from tests.faults.archive.server_process import KillableArchive
 from tests.faults.archive.session import Session
-from tests.faults.archive.twins import HASTY, IN_PLACE, NO_JOURNAL
+from tests.faults.archive.twins import HASTY, IN_MEMORY, IN_PLACE, NO_JOURNAL, TWICE
 from tests.faults.figures import Figures, Violation, set_up
 from tests.faults.sites import PostgresSite, ReportProgress, Site
 
@@ -188,8 +188,22 @@ def _caught(
 
 
 def kill_drafts(site: Site, size: int, seed: int, report_progress: ReportProgress) -> Figures:
-    """Kill while drafts are opened, saved, filled with files, and published."""
+    """Kill while drafts are opened, saved, filled with files, and published by a double click."""
     return kill_at_random(site, size, seed, report_progress, KillPlan(("draft",)))
+
+
+def kill_drafts_in_memory(
+    site: Site, size: int, seed: int, report_progress: ReportProgress
+) -> Figures:
+    """The twin that keeps what is saved of drafts in memory."""
+    plan = KillPlan(("draft",), ("act", "last request"), IN_MEMORY)
+    return _caught(site, size, seed, report_progress, plan)
+
+
+def kill_drafts_twice(site: Site, size: int, seed: int, report_progress: ReportProgress) -> Figures:
+    """The twin that publishes a draft at each click."""
+    plan = KillPlan(("draft",), ("answer",), TWICE)
+    return _caught(site, size, seed, report_progress, plan)
 
 
 def kill_without_journal(

@@ -15,7 +15,8 @@ from tests.faults.archive.disk_checks import (
     read_state,
 )
 from tests.faults.archive.expected_state import ExpectedState
-from tests.faults.archive.operations import Deposit, Operation, OperationGenerator, Reserve, expect
+from tests.faults.archive.operation_generator import OperationGenerator
+from tests.faults.archive.operations import Deposit, Operation, Reserve, expect
 from tests.faults.archive.server_process import SERVER_GONE, KillableArchive
 from tests.faults.figures import Violation
 from tests.support.clients.http import Answer

@@ -19,7 +19,8 @@ from typing import Any, Final, Self
 import urllib3
 
 from tests.faults.archive.failpoint import KILL
-from tests.faults.archive.operations import OperationGenerator, expect
+from tests.faults.archive.operation_generator import OperationGenerator
+from tests.faults.archive.operations import expect
 from tests.faults.archive.server_process import SERVER_GONE, KillableArchive
 from tests.faults.archive.twins import FORGETFUL, SELFISH
 from tests.faults.figures import PATIENCE, Figures, Violation

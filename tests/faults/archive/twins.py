@@ -13,10 +13,15 @@ from pathlib import Path
 from threading import Thread
 from typing import Any, Final
 
-from ibi.archive.archive import Archive
+import msgspec
+
+from ibi.archive.archive import Archive, ItemWithMetadata
+from ibi.archive.drafts.drafts import Drafts
+from ibi.archive.ports.drafts import DepositDraft
 from ibi.archive.ports.maintenance import TransferRecord
 from ibi.archive.rules import transfer
 from ibi.archive.rules.transfer_messages import TransferReply
+from ibi.archive.storage.catalogue.drafts import SqlDrafts
 from ibi.archive.storage.files.folder_store import FolderStore
 from ibi.archive.transfers.sender import TransferSender
 from ibi.errors import ArchiveUnreachableError
@@ -26,6 +31,7 @@ from ibi.model.item import Item
 NO_JOURNAL, HASTY, IN_PLACE, UNHEALED = "no journal", "hasty", "in place", "unhealed"
 POWERED, CARELESS = "powered", "careless"
 SELFISH, FORGETFUL = "selfish", "forgetful"
+IN_MEMORY, TWICE = "in memory", "twice"
 
 _HALF: Final = 0.02
 """Seconds for which a file written in place is incomplete."""
@@ -132,6 +138,41 @@ def _forgetful() -> None:
     transfer.accepted = forgotten
 
 
+def _in_memory() -> None:
+    """Keep what is saved of drafts in memory, until they are published."""
+    saved: dict[str, tuple[str, int]] = {}
+    get = SqlDrafts.get
+
+    def remember(*arguments: Any) -> bool:  # noqa: ANN401  # as there
+        _, id_, version, fields, *_ = arguments
+        saved[id_] = (fields, version + 1)
+        return True
+
+    def remembered(self: SqlDrafts, id_: str) -> DepositDraft | None:
+        found = get(self, id_)
+        if found is None or id_ not in saved:
+            return found
+        fields, version = saved[id_]
+        return replace(found, fields=fields, version=version)
+
+    SqlDrafts.save = remember  # type: ignore[assignment,method-assign]
+    SqlDrafts.get = remembered  # type: ignore[assignment,method-assign]
+
+
+def _twice() -> None:
+    """Publish a draft that is published as another item."""
+    publish = Drafts._publish  # noqa: SLF001  # the safeguard is in it
+
+    def again(self: Drafts, draft: DepositDraft, who: str, version: int | None) -> ItemWithMetadata:
+        if not draft.item:
+            return publish(self, draft, who, version)
+        request = msgspec.structs.replace(self.check(draft), label="", target="")
+        deposits = self._deposits
+        return deposits.complete(deposits.open(request, who).id, who)
+
+    Drafts._publish = again  # type: ignore[method-assign]  # noqa: SLF001
+
+
 TWINS: Final[dict[str, Callable[[], None]]] = {
     NO_JOURNAL: _no_journal,
     HASTY: _hasty,
@@ -139,4 +180,6 @@ TWINS: Final[dict[str, Callable[[], None]]] = {
     UNHEALED: _unhealed,
     SELFISH: _selfish,
     FORGETFUL: _forgetful,
+    IN_MEMORY: _in_memory,
+    TWICE: _twice,
 }

@@ -156,11 +156,10 @@ class SqlDrafts:
 
     def published(self, choice: PublishedChoice, skip: int, limit: int) -> list[PublishedDraft]:
         """Return published drafts, without those of new files for an item."""
-        escaped = choice.words.lower().translate(_ESCAPES)
         rows = self._read(
             f"{_PUBLISHED} ORDER BY {_ORDERS[choice.order]} LIMIT $4 OFFSET $5",
             choice.owner,
-            f"%{storable(escaped)}%",
+            f"%{_pattern(storable(choice.words.lower()))}%",
             choice.state,
             limit,
             skip,
@@ -213,6 +212,18 @@ def _comment(execute: Execute, draft: str, comment: DraftComment) -> None:
         comment.at,
         comment.who,
         storable(comment.text),
+    )
+
+
+def _pattern(words: str) -> str:
+    """Return what LIKE compares with texts in lower case.
+
+    SQLite, and PostgreSQL in some locales, know the lower case of ASCII letters only: any character
+    is taken for another letter that has two cases.
+    """
+    return "".join(
+        "_" if not each.isascii() and each.lower() != each.upper() else each.translate(_ESCAPES)
+        for each in words
     )
 
 

@@ -105,6 +105,12 @@ class Staging:
     def _name(self, deposit: str, path: str) -> Path:
         return self._folder(deposit) / "names" / _digest(path)
 
+    def _record_name(self, deposit: str, path: str) -> None:
+        """Write the path of an incomplete file, unless it is there: a kill would empty it."""
+        name = self._name(deposit, path)
+        if not name.exists() or name.read_text(encoding="utf-8", errors="replace") != path:
+            name.write_text(path, encoding="utf-8")
+
     def _facts(self, deposit: str, path: str) -> Path:
         return self._folder(deposit) / "facts" / f"{_digest(path)}.json"
 
@@ -165,7 +171,7 @@ class Staging:
                 raise StateError(msg)
             replaces = not offset and (self.files_of(deposit) / path).is_file()
             if not replaces:
-                self._name(deposit, path).write_text(path, encoding="utf-8")
+                self._record_name(deposit, path)
             sums = self._sums.pop(key, None) if offset else Checksums()
             if sums is None or sums.size != offset:
                 sums = checksums_of(part)
@@ -192,8 +198,7 @@ class Staging:
         """Make an incomplete file of received bytes, whatever complete file it is to replace."""
         part = self._part(received.deposit, received.path)
         if received.place != part:
-            name = self._name(received.deposit, received.path)
-            name.write_text(received.path, encoding="utf-8")
+            self._record_name(received.deposit, received.path)
             received.place.rename(part)
             fsync_folder(part.parent)
         return part

@@ -151,8 +151,11 @@ async def to_the_end(work: Callable[..., T], *values: object) -> T:
         raise
 
 
-def _too_large(largest: int) -> str:
-    return f"The file is larger than {largest} bytes, which is all that this archive takes."
+def _too_large(largest: int) -> Sentence:
+    return Sentence(
+        "The file is larger than %(most)s bytes, which is all that this archive takes.",
+        most=largest,
+    )
 
 
 async def _pieces(request: Request) -> AsyncIterator[bytes]:

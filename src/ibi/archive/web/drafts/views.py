@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -10,14 +10,24 @@ from ibi.archive.ports.drafts import DepositDraft, DraftComment
 from ibi.archive.ports.file_store import Staged
 from ibi.archive.rules.drafts import draft as rules
 from ibi.archive.rules.drafts.draft import DraftPurpose, Fields
+from ibi.errors import Sentence
 from ibi.metadata.choices import COMMON_LICENCES, ITEM_TYPES
 from ibi.metadata.form import CONTRIBUTORS, CREATORS, FUNDING, RELATED, TEXTS, Form, Place
 from ibi.metadata.vocabulary import RELATIONS, ROLES, SCHEMES
 
-SHOWN_FILES: Final = 50
+SHOWN_FILES: Final = 20
 """Files on the page of a draft, before it refers to the list of all."""
 LISTED_FILES: Final = 200
 """Files on one page of the list of all files of a draft."""
+
+
+class FilledIn(NamedTuple):
+    """A line of what is filled in."""
+
+    label: Sentence
+    texts: Sequence[str]
+    is_ours: bool = False
+    """Whether the texts are those of this program, which pages translate."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +74,22 @@ class FormView:
         return None if mine == other else other
 
     @property
+    def lines(self) -> Iterator[FilledIn]:
+        """Yield what is filled in; each row of a group is one text."""
+        for name, label in _LABELS.items():
+            rows = Form(self.fields).rows(_GROUPS.get(name, (name,)))
+            texts = ["; ".join(text for text in row if text.strip()) for row in rows]
+            if not any(texts):
+                continue
+            if name == "creator-unknown":
+                texts = ["✓"]
+            if name == "type":
+                names = {each.value: each.name for each in self.types}
+                yield FilledIn(label, [names.get(text, text) for text in texts], is_ours=True)
+            else:
+                yield FilledIn(label, list(filter(None, texts)))
+
+    @property
     def has_more(self) -> bool:
         """Whether something is in the fields that are folded away at first."""
         names = {each for group in (CONTRIBUTORS, TEXTS, RELATED, FUNDING) for each in group}
@@ -77,9 +103,34 @@ _GROUPS: Final = {
     "creator": CREATORS,
     "contributor": CONTRIBUTORS,
     "text": TEXTS,
+    "in-language": TEXTS,
     "related": RELATED,
+    "relation": RELATED,
     "funder": FUNDING,
 }
+_LABELS: Final = {
+    "title": Sentence("Title"),
+    "creator": Sentence("Creators"),
+    "creator-unknown": Sentence("The creator is unknown"),
+    "type": Sentence("Type"),
+    "year": Sentence("Year"),
+    "date": Sentence("Exact date"),
+    "publisher": Sentence("Publisher"),
+    "abstract": Sentence("Abstract"),
+    "words": Sentence("Keywords"),
+    "title-language": Sentence("Language of title and abstract"),
+    "language": Sentence("Languages of the item"),
+    "licence": Sentence("Licence"),
+    "contributor": Sentence("Contributors"),
+    "in-language": Sentence("Title, abstract and keywords in other languages"),
+    "relation": Sentence("Related items"),
+    "funder": Sentence("Funding"),
+    "collection": Sentence("Collection"),
+    "readers": Sentence("Readers"),
+    "target": Sentence("Main file"),
+    "remove": Sentence("Removed"),
+}
+"""The names of fields, and of groups by their first field, in the order in which they are shown."""
 
 
 class Check(NamedTuple):

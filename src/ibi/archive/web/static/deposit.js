@@ -82,7 +82,7 @@
       const shown = document.getElementById("target-0");
       if (!fresh || shown === document.activeElement) return;
       if (shown) {
-        fresh.querySelector("select").value = shown.value;
+        fresh.querySelector("[name=target]").value = shown.value;
         shown.closest(".field").replaceWith(fresh);
       } else document.getElementById("file-table").parentElement.append(fresh);
     } catch { /* it stays as it was */ }
@@ -294,7 +294,7 @@
     run();
   };
   const stop = (entry) => {
-    Object.assign(entry, {state: "failed", why: words.stop});
+    Object.assign(entry, {state: "failed", why: ""});
     entry.request?.abort();
     draw();
   };
