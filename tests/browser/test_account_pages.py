@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
 
 import pytest
 
@@ -13,6 +14,19 @@ from tests.support.tools.browsers import Browsers, Visitor
 
 pytestmark = pytest.mark.browser
 
+LEAST_SCORE: Final = 95
+"""In each category of Lighthouse, in percent."""
+JUDGED: Final = frozenset(
+    {
+        "archive /deposit",
+        "archive /deposit/whole",
+        "archive /deposit/faulty?check=1",
+        "archive /curate/waiting",
+        "archive /admin",
+        "resolver /admin",
+        "resolver /admin/conflicts/1",
+    }
+)
 VISITORS = (
     Visitor(),
     Visitor(language="pt", width=390),
@@ -49,3 +63,31 @@ def test_axe_finds_nothing_and_nothing_is_cut_off(
                 wide.append(name)
     assert page_judges.report(findings) == ""
     assert wide == []
+
+
+@pytest.mark.parametrize("language", ["en", "pt-BR"])
+def test_pa11y_finds_nothing(pages: list[AccountPage], language: str) -> None:
+    visits = [
+        {
+            "name": f"{page.name} ({language} {width} {scheme})",
+            "url": page.url,
+            "language": language,
+            "width": width,
+            "scheme": scheme,
+            "cookie": page.cookie,
+        }
+        for page in pages
+        for width, scheme in ((1280, "light"), (390, "dark"))
+    ]
+    assert page_judges.report(page_judges.pa11y(visits)) == ""
+
+
+def test_lighthouse_gives_at_least_95(pages: list[AccountPage]) -> None:
+    low = {}
+    for page in pages:
+        if page.name in JUDGED:
+            [scores] = page_judges.lighthouse([page.url], page.cookie).values()
+            for category in ("accessibility", "best-practices"):
+                if scores[category]["score"] < LEAST_SCORE:
+                    low[page.name, category] = scores[category]
+    assert low == {}

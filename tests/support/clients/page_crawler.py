@@ -64,13 +64,10 @@ def _is_page(headers: Mapping[str, str]) -> bool:
     return is_html and "sandbox" not in headers.get("Content-Security-Policy", "")
 
 
-def crawl(
-    starts: Iterable[str], language: str, each: int = 2, cookies: Mapping[str, str] | None = None
-) -> list[FoundPage]:
+def crawl(starts: Iterable[str], language: str, each: int = 2) -> list[FoundPage]:
     """Return the pages that the starts lead to, at most `each` of a shape.
 
-    The starts, and all that they link to, are always there. `cookies` are the Cookie headers of a
-    person, by host and port.
+    The starts, and all that they link to, are always there.
 
     Addresses of other hosts, other languages, and files of items are left out.
     """
@@ -86,11 +83,7 @@ def crawl(
             "GET",
             url,
             redirect=False,
-            headers={
-                "Accept": f"{_HTML},*/*;q=0.8",
-                "Accept-Language": language,
-                **({"Cookie": cookies[urlsplit(url).netloc]} if cookies else {}),
-            },
+            headers={"Accept": f"{_HTML},*/*;q=0.8", "Accept-Language": language},
         )
         links = []
         if answer.status in {301, 302, 303, 307, 308}:

@@ -12,8 +12,10 @@ from typing import Final
 from playwright.sync_api import BrowserContext
 
 from tests.support.clients.browser import Browser
+from tests.support.doubles.archive import ArchiveDouble
 from tests.support.servers.archive import ArchiveServer
 from tests.support.servers.resolver import ResolverServer
+from tests.support.waiting import wait_until
 
 FILES: Final = 60
 """Files of the draft that has many: more than its page shows."""
@@ -29,9 +31,12 @@ _ARCHIVE_ADMIN: Final = (
     *("/admin/minting", "/admin/identity", "/admin/audit-log", "/admin/accounts"),
     *("/admin/accounts/ana", "/account", "/deposit/copies"),
 )
+_RIVAL: Final = "8JMKD3MGP8W/34PHP47"
+_CONTESTED: Final = "8JMKD3MGP7W/3EPGUHK"
 _RESOLVER_ADMIN: Final = (
     *("/admin", "/admin/registrations", "/admin/conflicts", "/admin/figures"),
     *("/admin/audit-log", "/admin/accounts", "/admin/accounts/olga", "/account"),
+    *("/admin/conflicts/1", f"/admin/decision?act=exclude&service={_RIVAL}"),
 )
 _OF_ITEM: Final = ("edition", "translation", "files", "collection", "readers")
 _SERVICE: Final = "J8LNKB5R7W/3FUQHC9"
@@ -56,6 +61,11 @@ class AccountPage:
         assert answer.status == 200, f"{self.name}: {answer.status}"
         return answer.body.decode()
 
+    @property
+    def cookie(self) -> str:
+        """The header with the cookies of the person."""
+        return "; ".join(f"{name}={value}" for name, value in self.person.cookies.items())
+
     def enter(self, context: BrowserContext) -> None:
         """Let a browser be signed in as the person."""
         context.clear_cookies()
@@ -71,6 +81,13 @@ def account_pages(folder: Path) -> Iterator[list[AccountPage]]:
     with ExitStack() as stack:
         stack.enter_context(archive)
         stack.enter_context(resolver)
+        claimants = [ArchiveDouble(), ArchiveDouble(service=_RIVAL)]
+        for each in claimants:
+            stack.enter_context(each)
+            resolver.include(each)
+            each.hold(_CONTESTED)
+        resolver.get(f"/{_CONTESTED}?ibiurl.requireditemstatus=Original")
+        wait_until(lambda: bool(resolver.api("GET", "conflicts").json()["conflicts"]))
         yield [*_of_archive(archive), *_of_resolver(resolver)]
 
 
