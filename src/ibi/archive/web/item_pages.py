@@ -25,6 +25,7 @@ from ibi.archive.web.item.context import ItemContext
 from ibi.archive.web.not_here import not_found
 from ibi.archive.web.page_response import here, page_response, preference
 from ibi.archive.web.pages import Pages
+from ibi.archive.web.signposting.signposts import Signposts, linked, linked_files
 from ibi.archive.web.urls import ArchiveUrls
 from ibi.archive.web.views import (
     FIRST_FILES,
@@ -84,6 +85,7 @@ class ItemPages:
         self._urls = urls
         self._clock = clock
         self._citations = citations
+        self._signposts = Signposts(urls)
 
     def published(self, item: Item, record: MetadataRecord) -> MetadataRecord:
         """Return a record with the publisher of the archive, if it names none."""
@@ -130,7 +132,8 @@ class ItemPages:
             citations=await self._cite(look.item, to_cite, request),
         )
         page = self._pages.item(view, preference(request), here(request))
-        return page_response(page, cite_as=self._urls.persistent(item.forms))
+        links = self._signposts.of_page(look, linked_files(item, context.target, files))
+        return page_response(page, headers=linked(links))
 
     async def _cite(
         self, item: Item, record: MetadataRecord | None, request: Request
@@ -215,6 +218,7 @@ class ItemPages:
             page = self._pages.tombstone(view, preference(request), here(request))
             response = page_response(page, HTTPStatus.GONE)
         response.headers["Vary"] = "Accept, Accept-Language, Cookie"
+        response.headers.update(linked(self._signposts.of_tombstone(look)))
         return response
 
     def problem(self, problem: Problem, request: Request) -> Response:

@@ -41,6 +41,7 @@ from ibi.archive.web.pages import Pages
 from ibi.archive.web.protocol import ArchiveService
 from ibi.archive.web.public_routes import PublicRoutes
 from ibi.archive.web.reader_access import ReaderAccess
+from ibi.archive.web.signposting.linksets import LinksetEndpoint
 from ibi.archive.web.site_pages import SitePages
 from ibi.archive.web.statistics_page import StatisticsPage
 from ibi.archive.web.urls import ArchiveUrls
@@ -158,6 +159,7 @@ def archive_app(instance: Instance, *, has_readers: bool = False) -> tuple[Starl
             *SitePages(templates).routes,
             *StatisticsPage(catalogue.statistics, clock, templates).routes,
             *DiscoveryRoutes(instance.archive, settings.name, searches, urls, templates).routes,
+            *LinksetEndpoint(instance.archive, urls).routes,
             *PublicRoutes(
                 instance.archive,
                 answering,

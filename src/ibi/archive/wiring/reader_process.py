@@ -32,6 +32,7 @@ from ibi.archive.web.metrics import ArchiveMetrics, archive_status
 from ibi.archive.web.public_routes import PublicRoutes
 from ibi.archive.web.reader_access import ReaderAccess
 from ibi.archive.web.reader_process import ReaderService, reader_application
+from ibi.archive.web.signposting.linksets import LinksetEndpoint
 from ibi.archive.web.site_pages import SitePages
 from ibi.archive.web.statistics_page import StatisticsPage
 from ibi.archive.web.usage_recorder import USAGE, UsageRecorder, encoded
@@ -136,6 +137,7 @@ def reader_app(instance: ReaderInstance, writer: Forwarder) -> Starlette:
         *SitePages(templates).routes,
         *StatisticsPage(catalogue.statistics, clock, templates).routes,
         *DiscoveryRoutes(archive, settings.name, searches, urls, templates).routes,
+        *LinksetEndpoint(archive, urls).routes,
         *PublicRoutes(archive, answering, urls, pages, readers, landing, usage).routes,
     ]
     figures = _figures(metrics, sender(writer.notify, FIGURES))
