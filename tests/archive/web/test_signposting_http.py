@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import html5rdf
 import pytest
 from signposting import Signposting, find_signposting_html, find_signposting_http
 from signposting.linkset import find_signposting_linkset
@@ -51,10 +52,20 @@ def shelf(
             metadata={
                 "titles": ["Relatório"],
                 "creators": [
-                    {"family": "Carberry", "given": "Josiah", "orcid": ORCID},
+                    {
+                        "family": "Carberry",
+                        "given": "Josiah",
+                        "orcid": ORCID,
+                        "affiliation": "Brown; Wesleyan",
+                    },
                     {"name": "Someone"},
                 ],
                 "types": ["Dataset"],
+                "dates": ["2019-05-02"],
+                "languages": ["pt"],
+                "subjects": ["rios", "lagos"],
+                "descriptions": ["Rios </script> & lagos"],
+                "identifiers": ["doi:10.1234/abc"],
                 "licence": "CC-BY-4.0",
             },
         )
@@ -127,6 +138,59 @@ def test_a_file_and_a_persistent_url_tell_to_what_they_belong(shelf: Shelf) -> N
     assert redirect.status == 302
     assert 'rel="cite-as"' in redirect.headers["link"]
     assert 'rel="linkset"' in redirect.headers["link"]
+
+
+def test_the_page_describes_itself_to_search_engines(shelf: Shelf) -> None:
+    item, page = shelf.report, shelf.page(shelf.report)
+    shown = shelf.archive.get(page.removeprefix(shelf.archive.address)).body
+    document = html5rdf.parse(shown, namespaceHTMLElements=False)
+    names = [
+        (each.get("name"), each.get("content"))
+        for each in document.iter("meta")
+        if str(each.get("name")).startswith(("citation_", "DC."))
+    ]
+    pdf = shelf.file(item, "Relat%C3%B3rio%20%5B1%5D.pdf")
+    for pair in (
+        ("citation_title", "Relatório"),
+        ("citation_author", "Carberry, Josiah"),
+        ("citation_author_orcid", f"https://orcid.org/{ORCID}"),
+        ("citation_author_institution", "Wesleyan"),
+        ("citation_publication_date", "2019/05/02"),
+        ("citation_doi", "10.1234/abc"),
+        ("citation_abstract_html_url", page),
+        ("citation_pdf_url", pdf),
+        ("DC.identifier", item["persistent_url"]),
+        ("DC.rights", "https://creativecommons.org/licenses/by/4.0/"),
+    ):
+        assert pair in names, pair
+    for name, address in names:
+        if name in {"citation_abstract_html_url", "citation_pdf_url"}:
+            answer = shelf.archive.get(address.removeprefix(shelf.archive.address))
+            is_pdf = answer.headers["content-type"] == "application/pdf"
+            assert is_pdf == (name == "citation_pdf_url")
+    [block] = [e for e in document.iter("script") if e.get("type") == "application/ld+json"]
+    value = json.loads("".join(block.itertext()))
+    assert value["@context"] == "https://schema.org"
+    assert value["@type"] == "Dataset"
+    assert value["@id"] == item["persistent_url"]
+    assert value["description"] == "Rios </script> & lagos"
+    assert value["creator"][0]["@id"] == f"https://orcid.org/{ORCID}"
+    assert [each["name"] for each in value["creator"][0]["affiliation"]] == ["Brown", "Wesleyan"]
+    assert value["datePublished"] == "2019-05-02"
+    assert value["keywords"] == ["rios", "lagos"]
+    assert value["license"] == "https://creativecommons.org/licenses/by/4.0/"
+    assert value["publisher"]["name"] == "Arquivo de prova"
+    assert value["mainEntityOfPage"]["@id"] == page
+    assert {each["contentUrl"]: each["encodingFormat"] for each in value["distribution"]} == {
+        pdf: "application/pdf",
+        shelf.file(item, "data/a,b;c.csv"): "text/csv",
+        shelf.file(item, "x.bin"): "application/octet-stream",
+    }
+    limited = shelf.archive.get(shelf.page(shelf.limited).removeprefix(shelf.archive.address))
+    assert b"ld+json" in limited.body
+    assert b"contentUrl" not in limited.body
+    gone = shelf.archive.get(shelf.page(shelf.gone).removeprefix(shelf.archive.address))
+    assert b"ld+json" not in gone.body
 
 
 def linksets(shelf: Shelf, item: dict[str, Any]) -> list[Signposting]:
