@@ -142,7 +142,7 @@ class ItemPages:
         )
         page = self._pages.item(view, preference(request), here(request))
         links = self._signposts.of_page(look, offered)
-        return page_response(page, headers=linked(links))
+        return page_response(page, headers=linked(links, item))
 
     def _work(self, item: Item, record: MetadataRecord | None) -> CitedWork | None:
         if record is None or item.state is State.DELETED:

@@ -29,6 +29,7 @@ from ibi.archive.web.not_here import held_elsewhere, no_file, no_format, origina
 from ibi.archive.web.protocol import ArchiveService
 from ibi.archive.web.reader_access import ReaderAccess
 from ibi.archive.web.redirects import land, onward, redirect, with_pairs
+from ibi.archive.web.signposting.mementos import dated
 from ibi.archive.web.signposting.signposts import Signposts, linked
 from ibi.archive.web.urls import ArchiveUrls, divided
 from ibi.archive.web.usage_recorder import UsageRecorder
@@ -188,7 +189,9 @@ class PublicRoutes:
             raise no_file(held.item, path, request)
         if not self._archive.store.quick:
             return await self._from_afar(item, file, request)
-        return await deliver(request, self._content(item, file))
+        response = await deliver(request, self._content(item, file))
+        response.headers.update(dated(item))
+        return response
 
     async def _from_afar(self, item: Item, file: File, request: Request) -> Response:
         """Deliver a file of an object store, or redirect the reader there."""
@@ -201,7 +204,9 @@ class PublicRoutes:
         if url and DIRECT not in request.headers and not embedded_as(request.headers):
             headers = {"Location": url, "Cache-Control": "no-store"}
             return Response(status_code=HTTPStatus.FOUND, headers=headers)
-        return await deliver(request, await afar(self._content, item, file))
+        response = await deliver(request, await afar(self._content, item, file))
+        response.headers.update(dated(item))
+        return response
 
     def _content(self, item: Item, file: File) -> Content:
         opened = self._archive.store.open(item.forms.label.spelling, file.path)
@@ -344,7 +349,9 @@ class PublicRoutes:
     ) -> Response:
         """Redirect to the chosen URL, or a person to the page of the item."""
         held = await self._look(lambda: self._urls.held(chosen))
-        links = linked(self._signposts.of_redirect(held.item)) if held else {}
+        # The newest edition is another one tomorrow, and so is a translation.
+        edition = held.item if held and not wanted.verbs else None
+        links = linked(self._signposts.of_redirect(held.item), edition) if held else {}
         is_whole = held is not None and not wanted.path and not wanted.file_list
         page = await self._look(lambda: self._landing.address(held)) if held and is_whole else ""
         if page and navigates(request.headers):

@@ -42,6 +42,7 @@ from ibi.archive.web.protocol import ArchiveService
 from ibi.archive.web.public_routes import PublicRoutes
 from ibi.archive.web.reader_access import ReaderAccess
 from ibi.archive.web.signposting.linksets import LinksetEndpoint
+from ibi.archive.web.signposting.mementos import MementoEndpoint
 from ibi.archive.web.site_pages import SitePages
 from ibi.archive.web.statistics_page import StatisticsPage
 from ibi.archive.web.urls import ArchiveUrls
@@ -66,6 +67,7 @@ from ibi.archive.wiring.capabilities import (
     transfers_capability,
 )
 from ibi.archive.wiring.drafts import build_drafts, draft_pages, drafts_capability
+from ibi.archive.wiring.harvest import build_harvest, harvest_capability
 from ibi.archive.wiring.instance import Instance
 from ibi.archive.wiring.people import build_account_pages, build_people
 from ibi.errors import ArchiveRequestError, UnknownError
@@ -122,6 +124,7 @@ def archive_app(instance: Instance, *, has_readers: bool = False) -> tuple[Starl
         transfers_capability(transfers),
         digest_capability(instance, service),
         search_capability(instance, searches, urls, metrics),
+        harvest_capability(instance, urls),
         fixity_capability(instance, auditing, tasks),
         copies_capability(instance, copies, copy_work, tasks),
     )
@@ -158,8 +161,16 @@ def archive_app(instance: Instance, *, has_readers: bool = False) -> tuple[Starl
         [
             *SitePages(templates).routes,
             *StatisticsPage(catalogue.statistics, clock, templates).routes,
-            *DiscoveryRoutes(instance.archive, settings.name, searches, urls, templates).routes,
+            *DiscoveryRoutes(
+                instance.archive,
+                settings.name,
+                searches,
+                urls,
+                templates,
+                build_harvest(settings, catalogue, urls),
+            ).routes,
             *LinksetEndpoint(instance.archive, urls).routes,
+            *MementoEndpoint(instance.archive, urls).routes,
             *PublicRoutes(
                 instance.archive,
                 answering,

@@ -33,10 +33,12 @@ from ibi.archive.web.public_routes import PublicRoutes
 from ibi.archive.web.reader_access import ReaderAccess
 from ibi.archive.web.reader_process import ReaderService, reader_application
 from ibi.archive.web.signposting.linksets import LinksetEndpoint
+from ibi.archive.web.signposting.mementos import MementoEndpoint
 from ibi.archive.web.site_pages import SitePages
 from ibi.archive.web.statistics_page import StatisticsPage
 from ibi.archive.web.usage_recorder import USAGE, UsageRecorder, encoded
 from ibi.archive.wiring.app import build_authorizer, build_landing, build_pages, build_urls
+from ibi.archive.wiring.harvest import build_harvest
 from ibi.archive.wiring.instance import service_of
 from ibi.archive.wiring.people import build_people
 from ibi.archive.wiring.stores import read_catalogue, store_of
@@ -136,8 +138,16 @@ def reader_app(instance: ReaderInstance, writer: Forwarder) -> Starlette:
     reading = [
         *SitePages(templates).routes,
         *StatisticsPage(catalogue.statistics, clock, templates).routes,
-        *DiscoveryRoutes(archive, settings.name, searches, urls, templates).routes,
+        *DiscoveryRoutes(
+            archive,
+            settings.name,
+            searches,
+            urls,
+            templates,
+            build_harvest(settings, catalogue, urls),
+        ).routes,
         *LinksetEndpoint(archive, urls).routes,
+        *MementoEndpoint(archive, urls).routes,
         *PublicRoutes(archive, answering, urls, pages, readers, landing, usage).routes,
     ]
     figures = _figures(metrics, sender(writer.notify, FIGURES))

@@ -14,6 +14,7 @@ from ibi.archive.ports.catalogue import StoredItem
 from ibi.archive.rules.collections.membership import is_collection
 from ibi.archive.rules.item_transitions import METADATA_TARGET
 from ibi.archive.web.delivery.media_types import media_type_of
+from ibi.archive.web.signposting.mementos import dated, memento_links
 from ibi.archive.web.signposting.web_links import (
     LINKSET,
     LINKSET_JSON,
@@ -52,7 +53,7 @@ class Signposts:
     def of_page(self, look: ItemWithMetadata, files: Sequence[File]) -> list[WebLink]:
         """Return the links of the page of an item; `files` are those that it tells of."""
         item, record = look.item, look.record
-        links = [self._cite_as(item.forms), *self._linksets(item.forms), *_types(item, record)]
+        links = [*self._beginning(item), *_types(item, record)]
         if look.metadata is not None and record is not None:
             links += self._described_by(look.metadata.item.forms)
             links += _licence(record)
@@ -67,7 +68,7 @@ class Signposts:
             described_at = f"{self._urls.base}/{item.metadata.short.spelling}"
             links.append(WebLink(described_at, "describedby", _HTML))
             links.append(WebLink(self.page_of(item.metadata), "collection", _HTML))
-        return [*links, *self._linksets(item.forms)]
+        return [*links, *self._linksets(item.forms), *memento_links(self._urls, item)]
 
     def of_metadata(self, item: Item, metadata: StoredItem) -> list[WebLink]:
         """Return the links of a document that describes an item."""
@@ -78,7 +79,7 @@ class Signposts:
         """Return the links of a persistent URL, which leads to one of the item's resources."""
         forms = item.describes or item.forms
         metadata = item.forms if item.describes else item.metadata
-        links = [self._cite_as(forms), *self._linksets(forms)]
+        links = [self._cite_as(forms), *self._linksets(forms), *memento_links(self._urls, item)]
         if metadata is not None:
             links.append(WebLink(self.page_of(metadata), "describedby", _HTML))
         return links
@@ -114,6 +115,11 @@ class Signposts:
             yield WebLink(persistent, "cite-as", "", anchor)
             yield WebLink(page, "collection", _HTML, anchor)
 
+    def _beginning(self, item: Item) -> Iterator[WebLink]:
+        yield self._cite_as(item.forms)
+        yield from self._linksets(item.forms)
+        yield from memento_links(self._urls, item)
+
     def _cite_as(self, forms: Forms) -> WebLink:
         return WebLink(self._urls.persistent(forms), "cite-as")
 
@@ -141,9 +147,9 @@ def linked_files(item: Item, target: File | None, files: Sequence[File]) -> tupl
     return (*first, *(file for file in listed if file.path != item.target))
 
 
-def linked(links: Iterable[WebLink]) -> dict[str, str]:
-    """Return the header that has links."""
-    return {"Link": link_header(links)}
+def linked(links: Iterable[WebLink], edition: Item | None = None) -> dict[str, str]:
+    """Return the header that has links, and that with the time of an edition."""
+    return {"Link": link_header(links), **(dated(edition) if edition else {})}
 
 
 def _types(item: Item, record: MetadataRecord | None) -> Iterator[WebLink]:
