@@ -15,7 +15,7 @@ from ibi.archive.item_list import described
 from ibi.archive.ports.catalogue import Catalogue
 from ibi.archive.ports.harvest import HarvestFiles, HarvestIndex, HarvestWriter, SitemapPage
 from ibi.archive.repeating_thread import RepeatingThread
-from ibi.archive.rules.harvest import changed, dumped, is_due, is_public, is_withdrawn
+from ibi.archive.rules.discovery.harvest import changed, dumped, is_due, is_public, is_withdrawn
 from ibi.metadata.sitemap import MOST_ADDRESSES, Entry, sitemap
 from ibi.model.clock import SECOND
 from ibi.model.label_pair import Forms

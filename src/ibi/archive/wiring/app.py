@@ -34,6 +34,7 @@ from ibi.archive.web.app import Running, archive_application
 from ibi.archive.web.citations import Citations
 from ibi.archive.web.discovery.routes import DiscoveryRoutes
 from ibi.archive.web.figures import ArchiveReadings
+from ibi.archive.web.item.iiif import ManifestsOfImages
 from ibi.archive.web.item_pages import ItemPages
 from ibi.archive.web.landing import LandingPages
 from ibi.archive.web.metrics import BOUNDS, ArchiveMetrics, archive_status
@@ -171,6 +172,7 @@ def archive_app(instance: Instance, *, has_readers: bool = False) -> tuple[Starl
             ).routes,
             *LinksetEndpoint(instance.archive, urls).routes,
             *MementoEndpoint(instance.archive, urls).routes,
+            *ManifestsOfImages(instance.archive, urls).routes,
             *PublicRoutes(
                 instance.archive,
                 answering,

@@ -27,6 +27,7 @@ from ibi.archive.web.citations import Citations
 from ibi.archive.web.digest import DigestEndpoint
 from ibi.archive.web.discovery.routes import DiscoveryRoutes
 from ibi.archive.web.forwarding import Forwarder
+from ibi.archive.web.item.iiif import ManifestsOfImages
 from ibi.archive.web.item_pages import ItemPages
 from ibi.archive.web.metrics import ArchiveMetrics, archive_status
 from ibi.archive.web.public_routes import PublicRoutes
@@ -148,6 +149,7 @@ def reader_app(instance: ReaderInstance, writer: Forwarder) -> Starlette:
         ).routes,
         *LinksetEndpoint(archive, urls).routes,
         *MementoEndpoint(archive, urls).routes,
+        *ManifestsOfImages(archive, urls).routes,
         *PublicRoutes(archive, answering, urls, pages, readers, landing, usage).routes,
     ]
     figures = _figures(metrics, sender(writer.notify, FIGURES))

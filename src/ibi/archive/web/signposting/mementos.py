@@ -19,7 +19,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from ibi.archive.archive import Archive
-from ibi.archive.rules.mementos import (
+from ibi.archive.rules.discovery.mementos import (
     Memento,
     current_at,
     has_editions,
