@@ -35,6 +35,10 @@ class RepeatingThread:
         self._stopping.set()
         self._thread.join()
 
+    def is_stopping(self, seconds: float) -> bool:
+        """Wait for so many seconds, within a long step; return whether the thread has to stop."""
+        return self._stopping.wait(seconds)
+
     def _run(self) -> None:
         while not self._stopping.is_set():
             try:

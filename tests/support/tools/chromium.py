@@ -111,6 +111,7 @@ class Page:
         self._browser = browser
         self._session = session
         self._ask("Page.enable")
+        self._ask("Log.enable")
 
     def _ask(self, method: str, **parameters: object) -> dict[str, Any]:
         return self._browser.ask(method, self._session, **parameters)
@@ -159,6 +160,14 @@ class Page:
         for _ in range(count):
             self._ask("Page.handleJavaScriptDialog", accept=True)
         return count
+
+    @property
+    def violations(self) -> list[str]:
+        """What it said against its security policy since it went where it is."""
+        self._ask("Page.enable")  # whatever was reported before the answer has arrived then
+        said = filter(self._is("Log.entryAdded"), self._browser.events)
+        entries = [each["params"]["entry"] for each in said]
+        return [each["text"] for each in entries if each["source"] == "security"]
 
     def click(self) -> None:
         """Click with a real mouse, in the upper left of the page."""

@@ -7,6 +7,7 @@ from http import HTTPStatus
 from typing import Final
 
 import msgspec
+from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -22,13 +23,16 @@ from ibi.archive.web.api.messages import Labels
 from ibi.archive.web.api.responses import labels, moment
 from ibi.archive.web.citations import Citation, Citations
 from ibi.archive.web.item.context import ItemContext
+from ibi.archive.web.item.json_ld import Place, json_ld
 from ibi.archive.web.not_here import not_found
 from ibi.archive.web.page_response import here, page_response, preference
 from ibi.archive.web.pages import Pages
+from ibi.archive.web.signposting.signposts import Signposts, linked, linked_files
 from ibi.archive.web.urls import ArchiveUrls
 from ibi.archive.web.views import (
     FIRST_FILES,
     MOST_FILES,
+    NO_JSON_LD,
     EditionListView,
     FileListView,
     ItemView,
@@ -44,7 +48,7 @@ from ibi.foundation.translation.language import in_one_language, page_language
 from ibi.foundation.web.problems import MEDIA_TYPE, Problem, problem_of
 from ibi.identifier.instant import instant_of
 from ibi.identifier.language_preference import LanguagePreference
-from ibi.metadata.cited_work import cited_work
+from ibi.metadata.cited_work import CitedWork, cited_work
 from ibi.model.clock import Clock
 from ibi.model.item import File, Item, State
 from ibi.model.label_pair import Forms
@@ -84,6 +88,7 @@ class ItemPages:
         self._urls = urls
         self._clock = clock
         self._citations = citations
+        self._signposts = Signposts(urls)
 
     def published(self, item: Item, record: MetadataRecord) -> MetadataRecord:
         """Return a record with the publisher of the archive, if it names none."""
@@ -100,6 +105,11 @@ class ItemPages:
         others = own_languages(metadata) if metadata else ()
         record = _record(look, request)
         to_cite = record_to_cite(item, metadata)
+        work = self._work(item, to_cite)
+        offered = linked_files(item, context.target, files)
+        collections = tuple(
+            (each.item.forms, _title(each, request)) for each in context.collections
+        )
         view = ItemView(
             item=item,
             record=record,
@@ -114,9 +124,7 @@ class ItemPages:
             target=context.target,
             editions=context.editions,
             newer_translation=context.newer_translation,
-            collections=tuple(
-                (each.item.forms, _title(each, request)) for each in context.collections
-            ),
+            collections=collections,
             is_collection=is_collection(item, look.record),
             acts=context.acts,
             checked=context.checked,
@@ -127,17 +135,41 @@ class ItemPages:
             usage=context.usage,
             now=self._clock.wall(),
             to_cite=to_cite,
-            citations=await self._cite(look.item, to_cite, request),
+            citations=await self._cite(work, request),
+            page=self._signposts.page_of(metadata.forms) if metadata else "",
+            work=work,
+            json_ld=self._json_ld(look, offered, collections),
         )
         page = self._pages.item(view, preference(request), here(request))
-        return page_response(page, cite_as=self._urls.persistent(item.forms))
+        links = self._signposts.of_page(look, offered)
+        return page_response(page, headers=linked(links, item))
 
-    async def _cite(
-        self, item: Item, record: MetadataRecord | None, request: Request
-    ) -> tuple[Citation, ...]:
+    def _work(self, item: Item, record: MetadataRecord | None) -> CitedWork | None:
         if record is None or item.state is State.DELETED:
+            return None
+        return cited_work(self.published(item, record), item.forms, self._urls.persistent_base)
+
+    def _json_ld(
+        self,
+        look: ItemWithMetadata,
+        files: tuple[File, ...],
+        collections: tuple[tuple[Forms, str], ...],
+    ) -> Markup:
+        item, record = look.item, look.record
+        if record is None or look.metadata is None or item.state is State.DELETED:
+            return NO_JSON_LD
+        place = Place(
+            base=self._urls.base,
+            persistent_base=self._urls.persistent_base,
+            archive=self._pages.archive,
+            page=self._signposts.page_of(look.metadata.item.forms),
+            collections=collections,
+        )
+        return json_ld(item, self.published(item, record), files, place)
+
+    async def _cite(self, work: CitedWork | None, request: Request) -> tuple[Citation, ...]:
+        if work is None:
             return ()
-        work = cited_work(self.published(item, record), item.forms, self._urls.persistent_base)
         language = page_language(preference(request)).code
         # Citations that are not cached take some 10 ms.
         return await asyncio.to_thread(self._citations.of, work, language)
@@ -215,6 +247,7 @@ class ItemPages:
             page = self._pages.tombstone(view, preference(request), here(request))
             response = page_response(page, HTTPStatus.GONE)
         response.headers["Vary"] = "Accept, Accept-Language, Cookie"
+        response.headers.update(linked(self._signposts.of_tombstone(look)))
         return response
 
     def problem(self, problem: Problem, request: Request) -> Response:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from http import HTTPStatus
 
 from starlette.requests import Request
@@ -10,7 +11,6 @@ from starlette.responses import Response
 from ibi.foundation.pages import response
 from ibi.foundation.pages.templates import Page
 from ibi.foundation.translation.language import preference_of
-from ibi.foundation.web.header_values import link
 from ibi.identifier.language_preference import LanguagePreference
 
 
@@ -27,7 +27,8 @@ def here(request: Request) -> str:
     return f"{path}?{query}" if query else path
 
 
-def page_response(page: Page, status: int = HTTPStatus.OK, cite_as: str = "") -> Response:
-    """Return a page as a response; `cite_as` is the persistent URL of what it shows."""
-    headers = {"Link": link(cite_as, "cite-as", "")} if cite_as else {}
+def page_response(
+    page: Page, status: int = HTTPStatus.OK, headers: Mapping[str, str] | None = None
+) -> Response:
+    """Return a page as a response; `headers` are further ones."""
     return response.page_response(page, status, headers)

@@ -81,6 +81,7 @@ class Pages:
             "preview_kind": preview_kind,
             "qr_code": qr_code,
         }
+        self.archive = identity.name
         links = Links(base, persistent_base)
         site = identity.site(NAVIGATION, FOOTER, SEARCH, has_accounts=True)
         self.page = Templates("ibi.archive.web", site, links, names).page

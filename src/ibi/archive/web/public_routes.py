@@ -29,6 +29,8 @@ from ibi.archive.web.not_here import held_elsewhere, no_file, no_format, origina
 from ibi.archive.web.protocol import ArchiveService
 from ibi.archive.web.reader_access import ReaderAccess
 from ibi.archive.web.redirects import land, onward, redirect, with_pairs
+from ibi.archive.web.signposting.mementos import dated
+from ibi.archive.web.signposting.signposts import Signposts, linked
 from ibi.archive.web.urls import ArchiveUrls, divided
 from ibi.archive.web.usage_recorder import UsageRecorder
 from ibi.errors import (
@@ -90,6 +92,7 @@ class PublicRoutes:
         self._usage = usage
         self._item_page = ItemEndpoint(archive, pages, usage, urls)
         self._whole = WholeDownloads(archive, usage, urls)
+        self._signposts = Signposts(urls)
         self._is_quick = archive.catalogue.quick
         self._service_paths = {f"/{label.spelling}".encode() for label in urls.identity.service}
 
@@ -186,7 +189,9 @@ class PublicRoutes:
             raise no_file(held.item, path, request)
         if not self._archive.store.quick:
             return await self._from_afar(item, file, request)
-        return await deliver(request, self._content(item, file))
+        response = await deliver(request, self._content(item, file))
+        response.headers.update(dated(item))
+        return response
 
     async def _from_afar(self, item: Item, file: File, request: Request) -> Response:
         """Deliver a file of an object store, or redirect the reader there."""
@@ -199,20 +204,22 @@ class PublicRoutes:
         if url and DIRECT not in request.headers and not embedded_as(request.headers):
             headers = {"Location": url, "Cache-Control": "no-store"}
             return Response(status_code=HTTPStatus.FOUND, headers=headers)
-        return await deliver(request, await afar(self._content, item, file))
+        response = await deliver(request, await afar(self._content, item, file))
+        response.headers.update(dated(item))
+        return response
 
     def _content(self, item: Item, file: File) -> Content:
         opened = self._archive.store.open(item.forms.label.spelling, file.path)
         # A file that is being replaced may differ from what the catalogue has.
         as_known = (opened.size, opened.modified) == (file.size, file.modified)
-        described_by = self._described_at(item)
+        cite_as, *links = self._signposts.of_file(item)
         return Content(
             file=opened,
             name=file.path.rpartition("/")[2],
             media_type=file.media_type,
             sha256=file.sha256 if as_known else "",
-            cite_as=self._urls.persistent(item.forms),
-            links=((described_by, "describedby", "text/html"),) if described_by else (),
+            cite_as=cite_as.target,
+            links=tuple((each.target, each.relation, each.media_type) for each in links),
             public=not item.readers,
         )
 
@@ -250,6 +257,7 @@ class PublicRoutes:
             "Content-Security-Policy": SECURITY_POLICY,
             "X-Content-Type-Options": "nosniff",
             "Cache-Control": "public, max-age=60",
+            **linked(self._signposts.of_metadata(look.item, look.metadata or look.held)),
         }
         if name := written.file_name(look.item.forms):
             headers["Content-Disposition"] = content_disposition(name, attachment=True)
@@ -340,22 +348,20 @@ class PublicRoutes:
         self, chosen: Related, wanted: PersistentUrl, request: Request, *, varies: bool
     ) -> Response:
         """Redirect to the chosen URL, or a person to the page of the item."""
-        is_limited = await self._look(lambda: self._urls.is_limited(chosen))
-        page = "" if wanted.path or wanted.file_list else await self._landing_of(chosen)
+        held = await self._look(lambda: self._urls.held(chosen))
+        # The newest edition is another one tomorrow, and so is a translation.
+        edition = held.item if held and not wanted.verbs else None
+        links = linked(self._signposts.of_redirect(held.item), edition) if held else {}
+        is_whole = held is not None and not wanted.path and not wanted.file_list
+        page = await self._look(lambda: self._landing.address(held)) if held and is_whole else ""
         if page and navigates(request.headers):
-            return land(page)
+            return land(page, links)
         url = with_pairs(chosen.url, wanted.passed_on)
-        response = redirect(url, varies=varies, public=not is_limited)
+        is_limited = held is not None and bool(held.item.readers)
+        response = redirect(url, varies=varies, public=not is_limited, links=links)
         if page:
             response.headers["Vary"] = f"Accept-Language, {VARY}" if varies else VARY
         return response
-
-    async def _landing_of(self, chosen: Related) -> str:
-        forms = chosen.forms
-        if forms is None:
-            return ""
-        held = await self._look(lambda: self._items.find(forms.label.canonical))
-        return await self._look(lambda: self._landing.address(held)) if held else ""
 
 
 def _in_language(look: ItemWithMetadata, code: str) -> MetadataRecord | None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from http import HTTPStatus
+from types import MappingProxyType
+from typing import Final
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -11,6 +14,8 @@ from ibi.archive.web.landing import VARY
 from ibi.errors import UnknownError
 from ibi.wire.percent_encoding import path as in_url
 from ibi.wire.percent_encoding import url_mended
+
+_NO_LINKS: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 def with_pairs(url: str, pairs: tuple[str, ...]) -> str:
@@ -33,16 +38,25 @@ def onward(runs_at: str, path: str, request: Request) -> Response:
     return redirect(url_mended(further))
 
 
-def redirect(url: str, *, varies: bool = False, public: bool = True) -> Response:
-    """Redirect a reader; a redirect that is not `public` is for this reader alone."""
+def redirect(
+    url: str,
+    *,
+    varies: bool = False,
+    public: bool = True,
+    links: Mapping[str, str] = _NO_LINKS,
+) -> Response:
+    """Redirect a reader; a redirect that is not `public` is for this reader alone.
+
+    `links` is the header with the links of what is redirected.
+    """
     kept = "public, max-age=60" if public else "private, no-store"
-    headers = {"Location": url, "Cache-Control": kept}
+    headers = {"Location": url, "Cache-Control": kept, **links}
     if varies:
         headers["Vary"] = "Accept-Language"
     return Response(status_code=HTTPStatus.FOUND, headers=headers)
 
 
-def land(page: str) -> Response:
+def land(page: str, links: Mapping[str, str] = _NO_LINKS) -> Response:
     """Redirect a person to the page of an item; programs get another answer there."""
-    headers = {"Location": page, "Cache-Control": "no-store", "Vary": VARY}
+    headers = {"Location": page, "Cache-Control": "no-store", "Vary": VARY, **links}
     return Response(status_code=HTTPStatus.FOUND, headers=headers)

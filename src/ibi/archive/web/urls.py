@@ -137,11 +137,10 @@ class ArchiveUrls:
             asked = replace(asked, label=choice.label, verbs=choice.verbs)
         return asked.label
 
-    def is_limited(self, related: Related) -> bool:
-        """Return whether the chosen item has limited readers: others get another answer."""
+    def held(self, related: Related) -> StoredItem | None:
+        """Return the chosen item; None if only its label is known."""
         forms = related.forms
-        held = self.items.find(forms.label.canonical) if forms else None
-        return held is not None and bool(held.item.readers)
+        return self.items.find(forms.label.canonical) if forms else None
 
 
 def divided(raw_path: bytes, start: bytes) -> tuple[Label, str] | None:

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+from markupsafe import Markup
+
 from ibi.archive.ports.catalogue import FileTotal
 from ibi.archive.ports.maintenance import HolderRecord
 from ibi.archive.web.citations import Citation
@@ -14,6 +16,7 @@ from ibi.archive.web.item.usage import ItemUsage
 from ibi.errors import MetadataError
 from ibi.foundation.pages.templates import ProblemView
 from ibi.identifier.language import Language
+from ibi.metadata.cited_work import CitedWork
 from ibi.metadata.dates import read_date
 from ibi.metadata.formats import FORMATS
 from ibi.model.item import File, Item, Tombstone
@@ -26,6 +29,8 @@ FIRST_FILES: Final = 20
 """Files on the page of an item, before it refers to the list."""
 FIRST_LANGUAGES: Final = 12
 """Translations on the page of an item, before it refers to the list."""
+NO_JSON_LD: Final = Markup()
+"""The data block of a page that has none."""
 
 
 class PastAct(NamedTuple):
@@ -176,6 +181,12 @@ class ItemView:
     """The description by which the item is cited: in its own language, whatever is shown."""
     citations: tuple[Citation, ...] = ()
     """How to cite the item, in every style; none without metadata."""
+    page: str = ""
+    """The URL of this page, in no particular language; empty if it has no place yet."""
+    work: CitedWork | None = None
+    """The item as citation managers see it; None of a deleted item."""
+    json_ld: Markup = NO_JSON_LD
+    """The description for search engines, escaped for a data block; empty of a deleted item."""
 
     @property
     def about(self) -> MetadataRecord | None:

@@ -34,6 +34,7 @@ from ibi.archive.web.app import Running, archive_application
 from ibi.archive.web.citations import Citations
 from ibi.archive.web.discovery.routes import DiscoveryRoutes
 from ibi.archive.web.figures import ArchiveReadings
+from ibi.archive.web.item.iiif import ManifestsOfImages
 from ibi.archive.web.item_pages import ItemPages
 from ibi.archive.web.landing import LandingPages
 from ibi.archive.web.metrics import BOUNDS, ArchiveMetrics, archive_status
@@ -41,6 +42,8 @@ from ibi.archive.web.pages import Pages
 from ibi.archive.web.protocol import ArchiveService
 from ibi.archive.web.public_routes import PublicRoutes
 from ibi.archive.web.reader_access import ReaderAccess
+from ibi.archive.web.signposting.linksets import LinksetEndpoint
+from ibi.archive.web.signposting.mementos import MementoEndpoint
 from ibi.archive.web.site_pages import SitePages
 from ibi.archive.web.statistics_page import StatisticsPage
 from ibi.archive.web.urls import ArchiveUrls
@@ -65,6 +68,7 @@ from ibi.archive.wiring.capabilities import (
     transfers_capability,
 )
 from ibi.archive.wiring.drafts import build_drafts, draft_pages, drafts_capability
+from ibi.archive.wiring.harvest import build_harvest, harvest_capability
 from ibi.archive.wiring.instance import Instance
 from ibi.archive.wiring.people import build_account_pages, build_people
 from ibi.errors import ArchiveRequestError, UnknownError
@@ -121,6 +125,7 @@ def archive_app(instance: Instance, *, has_readers: bool = False) -> tuple[Starl
         transfers_capability(transfers),
         digest_capability(instance, service),
         search_capability(instance, searches, urls, metrics),
+        harvest_capability(instance, urls),
         fixity_capability(instance, auditing, tasks),
         copies_capability(instance, copies, copy_work, tasks),
     )
@@ -157,7 +162,17 @@ def archive_app(instance: Instance, *, has_readers: bool = False) -> tuple[Starl
         [
             *SitePages(templates, metadata.version("ibi")).routes,
             *StatisticsPage(catalogue.statistics, clock, templates).routes,
-            *DiscoveryRoutes(instance.archive, settings.name, searches, urls, templates).routes,
+            *DiscoveryRoutes(
+                instance.archive,
+                settings.name,
+                searches,
+                urls,
+                templates,
+                build_harvest(settings, catalogue, urls),
+            ).routes,
+            *LinksetEndpoint(instance.archive, urls).routes,
+            *MementoEndpoint(instance.archive, urls).routes,
+            *ManifestsOfImages(instance.archive, urls).routes,
             *PublicRoutes(
                 instance.archive,
                 answering,

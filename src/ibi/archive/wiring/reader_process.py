@@ -28,15 +28,19 @@ from ibi.archive.web.citations import Citations
 from ibi.archive.web.digest import DigestEndpoint
 from ibi.archive.web.discovery.routes import DiscoveryRoutes
 from ibi.archive.web.forwarding import Forwarder
+from ibi.archive.web.item.iiif import ManifestsOfImages
 from ibi.archive.web.item_pages import ItemPages
 from ibi.archive.web.metrics import ArchiveMetrics, archive_status
 from ibi.archive.web.public_routes import PublicRoutes
 from ibi.archive.web.reader_access import ReaderAccess
 from ibi.archive.web.reader_process import ReaderService, reader_application
+from ibi.archive.web.signposting.linksets import LinksetEndpoint
+from ibi.archive.web.signposting.mementos import MementoEndpoint
 from ibi.archive.web.site_pages import SitePages
 from ibi.archive.web.statistics_page import StatisticsPage
 from ibi.archive.web.usage_recorder import USAGE, UsageRecorder, encoded
 from ibi.archive.wiring.app import build_authorizer, build_landing, build_pages, build_urls
+from ibi.archive.wiring.harvest import build_harvest
 from ibi.archive.wiring.instance import service_of
 from ibi.archive.wiring.people import build_people
 from ibi.archive.wiring.stores import read_catalogue, store_of
@@ -136,7 +140,17 @@ def reader_app(instance: ReaderInstance, writer: Forwarder) -> Starlette:
     reading = [
         *SitePages(templates, metadata.version("ibi")).routes,
         *StatisticsPage(catalogue.statistics, clock, templates).routes,
-        *DiscoveryRoutes(archive, settings.name, searches, urls, templates).routes,
+        *DiscoveryRoutes(
+            archive,
+            settings.name,
+            searches,
+            urls,
+            templates,
+            build_harvest(settings, catalogue, urls),
+        ).routes,
+        *LinksetEndpoint(archive, urls).routes,
+        *MementoEndpoint(archive, urls).routes,
+        *ManifestsOfImages(archive, urls).routes,
         *PublicRoutes(archive, answering, urls, pages, readers, landing, usage).routes,
     ]
     figures = _figures(metrics, sender(writer.notify, FIGURES))

@@ -18,6 +18,7 @@ from ibi.archive.web.discovery.collection_pages import CollectionPages
 from ibi.archive.web.discovery.entries import Entries
 from ibi.archive.web.discovery.feed import PATH as FEED
 from ibi.archive.web.discovery.feed import FeedEndpoint
+from ibi.archive.web.discovery.harvest_files import DUMP, HarvestEndpoint
 from ibi.archive.web.discovery.overview import Overviews
 from ibi.archive.web.discovery.search_page import SearchPage
 from ibi.archive.web.discovery.views import BrowseView, HomeView
@@ -44,15 +45,17 @@ _LONGEST_VALUE: Final = 200
 class DiscoveryRoutes:
     """Handlers of the front page, the search, its feeds and the browse pages."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917  # its parts
         self,
         archive: Archive,
         name: str,
         searches: SearchQueue,
         urls: ArchiveUrls,
         pages: Pages,
+        harvest: HarvestEndpoint,
     ) -> None:
         """Show the items of an archive of that name."""
+        self._harvest = harvest
         self._search = Search(archive)
         self._index = archive.catalogue.search
         self._entries = Entries(archive)
@@ -73,11 +76,13 @@ class DiscoveryRoutes:
             Route("/collections", self._collections.all),
             Route("/collections/{ibi:path}", self._collections.one),
             Route(FEED, self._feed.answer),
+            *self._harvest.routes,
         ]
 
     async def home(self, request: Request) -> Response:
         """Answer with the front page."""
         overview = await self._overviews.get()
+        has_dump = await self._harvest.has_dump()
         wanted = preference(request)
 
         def read() -> HomeView:
@@ -87,6 +92,7 @@ class DiscoveryRoutes:
                 recent=self._entries.of(recent, wanted),
                 collections=self._collections.newest(self._search, MOST_COLLECTIONS, wanted),
                 service=self._service,
+                dump=DUMP if has_dump else "",
             )
 
         view = await asyncio.to_thread(read)

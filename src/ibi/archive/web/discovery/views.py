@@ -210,6 +210,8 @@ class HomeView:
     """The newest collections."""
     service: Forms | None = None
     """The archive service itself."""
+    dump: str = ""
+    """The path of all public metadata in one file; empty while it is being made."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

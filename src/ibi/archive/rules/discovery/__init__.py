@@ -1,0 +1,1 @@
+"""What programs find of items: lines of a dump, and editions by time."""

@@ -1,0 +1,1 @@
+"""FAIR Signposting: links by which programs find what belongs to an item, without reading pages."""
