@@ -68,9 +68,9 @@ from ibi.archive.wiring.capabilities import (
     transfers_capability,
 )
 from ibi.archive.wiring.drafts import build_drafts, draft_pages, drafts_capability
-from ibi.archive.wiring.harvest import build_harvest, harvest_capability
 from ibi.archive.wiring.instance import Instance
 from ibi.archive.wiring.people import build_account_pages, build_people
+from ibi.archive.wiring.public_dump import build_dump, dump_capability
 from ibi.errors import ArchiveRequestError, UnknownError
 from ibi.foundation.accounts.people import People
 from ibi.foundation.figures.recorder import FIGURES, FiguresRecorder, FiguresWriter
@@ -125,7 +125,7 @@ def archive_app(instance: Instance, *, has_readers: bool = False) -> tuple[Starl
         transfers_capability(transfers),
         digest_capability(instance, service),
         search_capability(instance, searches, urls, metrics),
-        harvest_capability(instance, urls),
+        dump_capability(instance, urls),
         fixity_capability(instance, auditing, tasks),
         copies_capability(instance, copies, copy_work, tasks),
     )
@@ -168,7 +168,7 @@ def archive_app(instance: Instance, *, has_readers: bool = False) -> tuple[Starl
                 searches,
                 urls,
                 templates,
-                build_harvest(settings, catalogue, urls),
+                build_dump(settings, catalogue, urls),
             ).routes,
             *LinksetEndpoint(instance.archive, urls).routes,
             *MementoEndpoint(instance.archive, urls).routes,

@@ -40,9 +40,9 @@ from ibi.archive.web.site_pages import SitePages
 from ibi.archive.web.statistics_page import StatisticsPage
 from ibi.archive.web.usage_recorder import USAGE, UsageRecorder, encoded
 from ibi.archive.wiring.app import build_authorizer, build_landing, build_pages, build_urls
-from ibi.archive.wiring.harvest import build_harvest
 from ibi.archive.wiring.instance import service_of
 from ibi.archive.wiring.people import build_people
+from ibi.archive.wiring.public_dump import build_dump
 from ibi.archive.wiring.stores import read_catalogue, store_of
 from ibi.errors import StorageError
 from ibi.foundation.figures.recorder import FIGURES, FiguresRecorder, Readings
@@ -146,7 +146,7 @@ def reader_app(instance: ReaderInstance, writer: Forwarder) -> Starlette:
             searches,
             urls,
             templates,
-            build_harvest(settings, catalogue, urls),
+            build_dump(settings, catalogue, urls),
         ).routes,
         *LinksetEndpoint(archive, urls).routes,
         *MementoEndpoint(archive, urls).routes,

@@ -15,10 +15,10 @@ from ibi.archive.rules.search.query import SearchQuery
 from ibi.archive.search.search import Search
 from ibi.archive.web.api.search import SearchQueue
 from ibi.archive.web.discovery.collection_pages import CollectionPages
+from ibi.archive.web.discovery.dump_files import DUMP, DumpEndpoint
 from ibi.archive.web.discovery.entries import Entries
 from ibi.archive.web.discovery.feed import PATH as FEED
 from ibi.archive.web.discovery.feed import FeedEndpoint
-from ibi.archive.web.discovery.harvest_files import DUMP, HarvestEndpoint
 from ibi.archive.web.discovery.overview import Overviews
 from ibi.archive.web.discovery.search_page import SearchPage
 from ibi.archive.web.discovery.views import BrowseView, HomeView
@@ -52,10 +52,10 @@ class DiscoveryRoutes:
         searches: SearchQueue,
         urls: ArchiveUrls,
         pages: Pages,
-        harvest: HarvestEndpoint,
+        dump: DumpEndpoint,
     ) -> None:
         """Show the items of an archive of that name."""
-        self._harvest = harvest
+        self._dump = dump
         self._search = Search(archive)
         self._index = archive.catalogue.search
         self._entries = Entries(archive)
@@ -76,13 +76,13 @@ class DiscoveryRoutes:
             Route("/collections", self._collections.all),
             Route("/collections/{ibi:path}", self._collections.one),
             Route(FEED, self._feed.answer),
-            *self._harvest.routes,
+            *self._dump.routes,
         ]
 
     async def home(self, request: Request) -> Response:
         """Answer with the front page."""
         overview = await self._overviews.get()
-        has_dump = await self._harvest.has_dump()
+        has_dump = await self._dump.has_dump()
         wanted = preference(request)
 
         def read() -> HomeView:

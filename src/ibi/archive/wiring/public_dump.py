@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from ibi.archive.harvest import Harvest, Withdrawals
 from ibi.archive.ports.catalogue import Catalogue
+from ibi.archive.public_dump import PublicDump, Withdrawals
 from ibi.archive.settings import ArchiveSettings
-from ibi.archive.storage.harvest_folder import HarvestFolder
-from ibi.archive.web.discovery.harvest_files import HarvestEndpoint
+from ibi.archive.storage.dump_folder import DumpFolder
+from ibi.archive.web.discovery.dump_files import DumpEndpoint
 from ibi.archive.web.signposting.signposts import Signposts
 from ibi.archive.web.urls import ArchiveUrls
 from ibi.archive.wiring.capabilities import Capability
@@ -17,19 +17,17 @@ from ibi.archive.wiring.instance import Instance
 _FOLDER: Final = "dumps"
 
 
-def build_harvest(
-    settings: ArchiveSettings, catalogue: Catalogue, urls: ArchiveUrls
-) -> HarvestEndpoint:
+def build_dump(settings: ArchiveSettings, catalogue: Catalogue, urls: ArchiveUrls) -> DumpEndpoint:
     """Return what answers harvesters, in a process that may only read."""
-    files = HarvestFolder(settings.folder / _FOLDER)
-    return HarvestEndpoint(settings.name, urls, files, Withdrawals(catalogue).none_since)
+    files = DumpFolder(settings.folder / _FOLDER)
+    return DumpEndpoint(settings.name, urls, files, Withdrawals(catalogue).none_since)
 
 
-def harvest_capability(instance: Instance, urls: ArchiveUrls) -> Capability:
+def dump_capability(instance: Instance, urls: ArchiveUrls) -> Capability:
     """Build what makes the files of harvesters."""
-    making = Harvest(
+    making = PublicDump(
         instance.archive,
-        HarvestFolder(instance.settings.folder / _FOLDER),
+        DumpFolder(instance.settings.folder / _FOLDER),
         f"{urls.base}/",
         lambda: urls.persistent_base,
         Signposts(urls).page_of,

@@ -13,9 +13,9 @@ import msgspec
 from ibi.archive.archive import Archive, ItemWithMetadata
 from ibi.archive.item_list import described
 from ibi.archive.ports.catalogue import Catalogue
-from ibi.archive.ports.harvest import HarvestFiles, HarvestIndex, HarvestWriter, SitemapPage
+from ibi.archive.ports.public_dump import DumpFiles, DumpIndex, DumpWriter, SitemapPage
 from ibi.archive.repeating_thread import RepeatingThread
-from ibi.archive.rules.discovery.harvest import changed, dumped, is_due, is_public, is_withdrawn
+from ibi.archive.rules.discovery.public_dump import changed, dumped, is_due, is_public, is_withdrawn
 from ibi.metadata.sitemap import MOST_ADDRESSES, Entry, sitemap
 from ibi.model.clock import SECOND
 from ibi.model.label_pair import Forms
@@ -40,7 +40,7 @@ class Withdrawals:
         self._lock = Lock()
         self._run, self._seen, self._found = "", 0, False
 
-    def none_since(self, index: HarvestIndex) -> bool:
+    def none_since(self, index: DumpIndex) -> bool:
         """Return whether there are none since a run; each line of the history is read once."""
         with self._lock:
             if self._run != index.run:
@@ -49,7 +49,7 @@ class Withdrawals:
                 pass
             return not self._found
 
-    def _read(self, index: HarvestIndex) -> bool:
+    def _read(self, index: DumpIndex) -> bool:
         """Look at some lines; return whether there may be more."""
         lines = self._history.entries(self._seen, _AT_ONCE)
         if not lines:
@@ -64,13 +64,13 @@ class Withdrawals:
         return True
 
 
-class Harvest(RepeatingThread):
+class PublicDump(RepeatingThread):
     """Makes everything at the start and after changes, at once if something was withdrawn."""
 
     def __init__(
         self,
         archive: Archive,
-        files: HarvestFiles,
+        files: DumpFiles,
         home: str,
         persistent_base: Callable[[], str],
         page_of: Callable[[Forms], str],
@@ -81,7 +81,7 @@ class Harvest(RepeatingThread):
         labels of the metadata.
         """
         super().__init__(
-            "ibi-harvest", self._step, pause=_PAUSE, failure="no dump of metadata can be written"
+            "ibi-dump", self._step, pause=_PAUSE, failure="no dump of metadata can be written"
         )
         self._archive = archive
         self._files = files
@@ -98,7 +98,7 @@ class Harvest(RepeatingThread):
         self._is_first = False
         return True
 
-    def _is_due(self, index: HarvestIndex) -> bool:
+    def _is_due(self, index: DumpIndex) -> bool:
         last = self._archive.catalogue.history.last()
         if self._is_first and last != index.history:
             return True
@@ -114,7 +114,7 @@ class Harvest(RepeatingThread):
             making = _Making(self._archive, writer, base, self._home, self._page_of)
             making.run(self._rest)
             size, sha256 = writer.finish()
-            index = HarvestIndex(
+            index = DumpIndex(
                 run=run,
                 made=begun,
                 seconds=(clock.uptime() - started) / SECOND,
@@ -144,7 +144,7 @@ class _Making:
     def __init__(
         self,
         archive: Archive,
-        writer: HarvestWriter,
+        writer: DumpWriter,
         base: str,
         home: str,
         page_of: Callable[[Forms], str],

@@ -15,7 +15,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from ibi.archive.ports.file_store import OpenFile
-from ibi.archive.ports.harvest import HarvestFiles, HarvestIndex, IsCurrent
+from ibi.archive.ports.public_dump import DumpFiles, DumpIndex, IsCurrent
 from ibi.archive.web.api.responses import moment
 from ibi.archive.web.delivery.file_delivery import Content, deliver
 from ibi.archive.web.urls import ArchiveUrls
@@ -56,11 +56,11 @@ class DumpsAnswer(msgspec.Struct, frozen=True):
     dumps: list[DumpAnswer]
 
 
-class HarvestEndpoint:
+class DumpEndpoint:
     """Answers crawlers and harvesters."""
 
     def __init__(
-        self, name: str, urls: ArchiveUrls, files: HarvestFiles, is_current: IsCurrent
+        self, name: str, urls: ArchiveUrls, files: DumpFiles, is_current: IsCurrent
     ) -> None:
         """Offer the files of an archive of that name."""
         self._name = name
@@ -146,12 +146,12 @@ class HarvestEndpoint:
         name = DUMP.rpartition("/")[2]
         return await self._sent(request, self._files.dump, name, found.sha256)
 
-    def _current(self) -> HarvestIndex | None:
+    def _current(self) -> DumpIndex | None:
         """Return the last run, unless its dump has items that were withdrawn since."""
         found = self._files.index()
         return found if found is not None and self._is_current(found) else None
 
-    async def _made(self) -> HarvestIndex:
+    async def _made(self) -> DumpIndex:
         found = await asyncio.to_thread(self._files.index)
         if found is None:
             raise _not_made()
@@ -160,7 +160,7 @@ class HarvestEndpoint:
     async def _sent(
         self,
         request: Request,
-        opening: Callable[[HarvestIndex], OpenFile | None],
+        opening: Callable[[DumpIndex], OpenFile | None],
         name: str,
         sha256: str = "",
     ) -> Response:

@@ -13,7 +13,7 @@ from typing import BinaryIO, Final
 
 import msgspec
 
-from ibi.archive.ports.harvest import HarvestIndex
+from ibi.archive.ports.public_dump import DumpIndex
 from ibi.archive.storage.files.folder_listing import LocalFile
 from ibi.foundation.system.disk import check_room, disk_errors, write_durably
 from ibi.foundation.system.private_files import make_private
@@ -22,7 +22,7 @@ from ibi.foundation.system.safe_open import rename_durably
 _INDEX: Final = "index.json"
 _DUMP: Final = "metadata.jsonl.gz"
 _LEVEL: Final = 6
-_DECODER: Final = msgspec.json.Decoder(HarvestIndex)
+_DECODER: Final = msgspec.json.Decoder(DumpIndex)
 
 
 class _Writer:
@@ -57,7 +57,7 @@ class _Writer:
                 digest = hashlib.file_digest(file, "sha256").hexdigest()
             return (self._place / _DUMP).stat().st_size, digest
 
-    def publish(self, index: HarvestIndex) -> None:
+    def publish(self, index: DumpIndex) -> None:
         written = self._place / _INDEX
         with disk_errors(str(self._place)):
             write_durably(written, msgspec.json.encode(index))
@@ -70,14 +70,14 @@ class _Writer:
             self._raw.close()
 
 
-class HarvestFolder:
+class DumpFolder:
     """The files of the last run; a process that only reads has them too."""
 
     def __init__(self, folder: Path) -> None:
         """Use a folder, which is made by the first run."""
         self._folder = folder
 
-    def index(self) -> HarvestIndex | None:
+    def index(self) -> DumpIndex | None:
         """Return what was made last; None if there is nothing, or of another version."""
         try:
             with disk_errors(str(self._folder)):
@@ -89,11 +89,11 @@ class HarvestFolder:
         except msgspec.DecodeError:
             return None
 
-    def dump(self, index: HarvestIndex) -> LocalFile | None:
+    def dump(self, index: DumpIndex) -> LocalFile | None:
         """Open the dump; None if a later run has replaced it."""
         return self._open(index.run, _DUMP)
 
-    def sitemap(self, index: HarvestIndex, number: int) -> LocalFile | None:
+    def sitemap(self, index: DumpIndex, number: int) -> LocalFile | None:
         """Open a sitemap; None if there is none of this number, or a later run has replaced it."""
         return self._open(index.run, _sitemap(number))
 

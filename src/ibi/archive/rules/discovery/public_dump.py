@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from ibi.archive.ports.harvest import HarvestIndex
+from ibi.archive.ports.public_dump import DumpIndex
 from ibi.identifier.instant import Instant
 from ibi.metadata.json_record import record_as_dict
 from ibi.model.clock import SECOND
@@ -32,7 +32,7 @@ def is_withdrawn(item: Item) -> bool:
     return item.state is State.DELETED or not is_public(item)
 
 
-def is_due(index: HarvestIndex, history: int, base: str, now: int) -> bool:
+def is_due(index: DumpIndex, history: int, base: str, now: int) -> bool:
     """Return whether to make everything anew, if nothing was withdrawn.
 
     `history` is the number of the newest line, `base` where persistent URLs begin.

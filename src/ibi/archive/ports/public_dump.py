@@ -25,7 +25,7 @@ class SitemapPage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HarvestIndex:
+class DumpIndex:
     """What was made together."""
 
     run: str
@@ -49,7 +49,7 @@ class HarvestIndex:
     pages: tuple[SitemapPage, ...]
 
 
-class HarvestWriter(Protocol):
+class DumpWriter(Protocol):
     """The files of a run, which nobody sees before `publish`."""
 
     def lines(self, content: bytes) -> None:
@@ -64,30 +64,30 @@ class HarvestWriter(Protocol):
         """End the dump; return its size and SHA-256."""
         ...
 
-    def publish(self, index: HarvestIndex) -> None:
+    def publish(self, index: DumpIndex) -> None:
         """Put these files in the place of those before."""
         ...
 
 
-class HarvestFiles(Protocol):
+class DumpFiles(Protocol):
     """The files of the last run. Every method raises StorageError if the disk fails."""
 
-    def index(self) -> HarvestIndex | None:
+    def index(self) -> DumpIndex | None:
         """Return what was made last; None if there is nothing yet."""
         ...
 
-    def dump(self, index: HarvestIndex) -> OpenFile | None:
+    def dump(self, index: DumpIndex) -> OpenFile | None:
         """Open the dump; None if a later run has replaced it."""
         ...
 
-    def sitemap(self, index: HarvestIndex, number: int) -> OpenFile | None:
+    def sitemap(self, index: DumpIndex, number: int) -> OpenFile | None:
         """Open a sitemap; None if there is none of this number, or a later run has replaced it."""
         ...
 
-    def write(self, run: str) -> AbstractContextManager[HarvestWriter]:
+    def write(self, run: str) -> AbstractContextManager[DumpWriter]:
         """Begin a run, whose files are removed unless they are published in the block."""
         ...
 
 
-IsCurrent = Callable[[HarvestIndex], bool]
+IsCurrent = Callable[[DumpIndex], bool]
 """Whether nothing was withdrawn since a run: no item in it was deleted or limited to readers."""
