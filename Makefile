@@ -112,6 +112,12 @@ browser: $(INSTALLED) $(NPM_PACKAGES) ## drive Chromium and Firefox as people do
 screenshots: $(INSTALLED) judges ## write the pictures of pages in docs/pictures
 	$(BIN)/python -m pytest -m screenshots tests/browser
 
+# Clients that others wrote; those of Debian are libraries of Perl, found by a file of theirs and not by a command.
+.PHONY: interop
+interop: $(INSTALLED) ## harvest an archive in volume with clients that others wrote (long)
+	@perl -MHTTP::OAI -e 1 2> /dev/null || $(MAKE) --no-print-directory judges JUDGES="http-oai-perl=libhttp-oai-perl"
+	$(BIN)/python -m pytest -m interop tests/interop
+
 .PHONY: faults
 faults: $(INSTALLED) ## simulate federations; kill, stop and fork processes, set clocks, break disks (long)
 	$(BIN)/python -m tests.simulation --mutations

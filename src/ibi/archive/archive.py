@@ -21,6 +21,7 @@ from ibi.archive.ports.catalogue import Catalogue, HistoryEntry, Reservation, St
 from ibi.archive.ports.file_store import FileStore
 from ibi.archive.rules import item_transitions
 from ibi.archive.rules.amendment import Amendment, amended, describe, relate
+from ibi.archive.rules.harvest.publication import subjects
 from ibi.archive.rules.item_transitions import Draft
 from ibi.archive.rules.manifest import read_kept
 from ibi.archive.rules.reserved_labels import reserved_text
@@ -42,6 +43,8 @@ from ibi.model.metadata_record import MetadataRecord
 MAX_RESERVED: Final = 1000
 """The most labels that one request reserves."""
 LONGEST_NOTE: Final = 2000
+_MOST_DATES: Final = 3
+"""How often a change is dated again, because it became visible in a later second."""
 
 _RELATIONS: Final = frozenset({"next_edition", "previous_edition", "translations"})
 
@@ -104,6 +107,7 @@ class Archive:
                 manifests = [read_kept(self.store.manifest(place)) for place in kept]
                 dropped = [parse(place, strict=True).canonical for place in stored.dropped]
                 self.catalogue.items.restore(stored, manifests, dropped)
+                self._date([*subjects(each.item for each in manifests), *dropped], stored.at)
                 self.store.finish(stored.id)
             self._unsettled = False
 
@@ -130,8 +134,21 @@ class Archive:
             self.made[change.act] += 1
             # The change is durable; a failed clean-up is repeated before the next act.
             with suppress(StorageError):
+                self._date([*subjects(each.item for each in change.items)], change.at)
                 self.store.finish(change.id)
                 self._unsettled = False
+
+    def _date(self, labels: Sequence[str], since: int) -> None:
+        """Date a change for harvesters by the second in which it became visible.
+
+        A harvester asks next time from the second of its last answer on: a change that this answer
+        could not show has no earlier date.
+        """
+        for _ in range(_MOST_DATES):
+            now = self.clock.wall()
+            if not self.catalogue.harvest.renew(labels, since, now):
+                return
+            since = now
 
     def _is_made(self, change: Change) -> bool:
         first = change.items[0]

@@ -56,6 +56,9 @@ _BUCKET: Final = re.compile(
 )
 _ENDPOINT: Final = re.compile(r"https?://[A-Za-z0-9.\[\]:-]{1,255}(?:/[A-Za-z0-9._~/-]{0,255})?")
 _REGION: Final = re.compile(r"[a-z0-9-]{0,63}")
+_OAI_HOST: Final = re.compile(r"[A-Za-z0-9.-]{0,253}")
+_MOST_RECORDS: Final = 500
+"""Records of the largest page of OAI-PMH."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,6 +107,10 @@ class ArchiveSettings:
     """Whether the texts of public files are extracted, and searched with the descriptions."""
     digest: bool = True
     """Whether a digest of the held names is published, so that resolvers ask fewer archives."""
+    oai_host: str = ""
+    """The middle of OAI identifiers; empty for `host`. It stays when the archive moves."""
+    oai_page: int = 100
+    """Records of one page of OAI-PMH."""
     copies_hours: int = 24
     """Hours after which a Copy is compared with its Original again; 0 if only on request."""
     audit_days: int = 30
@@ -234,6 +241,8 @@ def _check(settings: ArchiveSettings) -> None:
             ("landing", settings.landing in LANDINGS, " or ".join(LANDINGS)),
             ("trusted_proxies", are_networks(settings.trusted_proxies), NETWORKS),
             ("allowed_networks", are_destinations(settings.allowed_networks), DESTINATIONS),
+            ("oai_host", _OAI_HOST.fullmatch(settings.oai_host), "the name of a host"),
+            ("oai_page", 1 <= settings.oai_page <= _MOST_RECORDS, f"1 to {_MOST_RECORDS}"),
             ("copies_hours", settings.copies_hours >= 0, "hours, or 0 for never"),
             ("audit_days", settings.audit_days >= 0, "days, or 0 for never"),
             ("audit_megabytes_a_second", settings.audit_megabytes_a_second >= 1, "1 or more"),

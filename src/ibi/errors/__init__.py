@@ -33,7 +33,8 @@
     │   │   ├── UnpackError                a zip or tar file is damaged, hostile or too large
     │   │   ├── BagError                   a bag is damaged, hostile or of another program
     │   │   ├── MetadataError              metadata that cannot be read
-    │   │   └── DescriptionError           faults in the fields of a form
+    │   │   ├── DescriptionError           faults in the fields of a form
+    │   │   └── HarvestError               an error of OAI-PMH, with its code
     │   ├── ChecksumError (also a ValueError)   the bytes received differ from the bytes sent
     │   ├── TooLargeError                  the content exceeds a limit of the archive
     │   ├── UnknownError                   the archive has no such item, file or deposit
@@ -108,6 +109,7 @@ from ibi.errors.archive import (
     DescriptionError,
     DraftConflictError,
     FileNameError,
+    HarvestError,
     HeldElsewhereError,
     InProgressError,
     InstanceHeldError,
@@ -192,6 +194,7 @@ __all__ = [
     "FileNameError",
     "ForbiddenError",
     "ForgeryError",
+    "HarvestError",
     "HeldElsewhereError",
     "IbiError",
     "IbipError",

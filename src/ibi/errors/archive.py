@@ -65,6 +65,19 @@ class DescriptionError(ArchiveRequestError):
         return Sentence("%(field)s: %(fault)s", field=field, fault=fault)
 
 
+class HarvestError(ArchiveRequestError):
+    """A request of OAI-PMH that the protocol answers with an error of its own."""
+
+    def __init__(self, code: str, reason: str) -> None:
+        self.code = code
+        self.reason = reason
+        super().__init__(code, reason)
+
+    def message(self) -> str:
+        """Return the message."""
+        return self.reason
+
+
 class ChecksumError(ArchiveError, ValueError):
     """The checksum of the bytes received is not that of the bytes sent."""
 

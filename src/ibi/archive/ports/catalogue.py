@@ -9,6 +9,7 @@ from typing import Final, NamedTuple, Protocol
 from ibi.archive.ports.deposits import DepositStore
 from ibi.archive.ports.drafts import DraftStore
 from ibi.archive.ports.full_text import FullText, Pictures
+from ibi.archive.ports.harvest import HarvestLog
 from ibi.archive.ports.maintenance import (
     CopyStore,
     DamageStore,
@@ -342,6 +343,7 @@ class Catalogue:
     holders: HolderStore
     damages: DamageStore
     digest: NameLog
+    harvest: HarvestLog
     search: SearchIndex
     full_text: FullText
     pictures: Pictures

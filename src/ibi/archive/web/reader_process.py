@@ -44,6 +44,7 @@ READ_HERE: Final = (
     "/api/v1/collections",
     "/api/v1/holdings",
     "/api/v1/digest",
+    "/api/v1/changes",
 )
 """Paths of the API that readers answer, from the catalogue."""
 

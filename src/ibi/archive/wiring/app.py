@@ -68,6 +68,7 @@ from ibi.archive.wiring.capabilities import (
     transfers_capability,
 )
 from ibi.archive.wiring.drafts import build_drafts, draft_pages, drafts_capability
+from ibi.archive.wiring.harvest import build_harvest, harvest_backfill
 from ibi.archive.wiring.instance import Instance
 from ibi.archive.wiring.people import build_account_pages, build_people
 from ibi.archive.wiring.public_dump import build_dump, dump_capability
@@ -114,6 +115,8 @@ def archive_app(instance: Instance, *, has_readers: bool = False) -> tuple[Starl
     authorizer = build_authorizer(settings, catalogue, clock, people)
     searches = SearchQueue(Search(instance.archive))
     citations = Citations(settings.published_by, clock)
+    secret = catalogue.settings.keep("urlkeys", secrets.token_hex(32))
+    harvest = build_harvest(instance.archive, settings, urls, secret)
     # This is the order of starts and stops, and of hourly calls.
     capabilities = (
         deposits_capability(instance, deposits, urls),
@@ -124,6 +127,7 @@ def archive_app(instance: Instance, *, has_readers: bool = False) -> tuple[Starl
         long_work,
         transfers_capability(transfers),
         digest_capability(instance, service),
+        Capability(apis=(harvest.api,), services=(harvest_backfill(instance.archive),)),
         search_capability(instance, searches, urls, metrics),
         dump_capability(instance, urls),
         fixity_capability(instance, auditing, tasks),
@@ -131,7 +135,6 @@ def archive_app(instance: Instance, *, has_readers: bool = False) -> tuple[Starl
     )
     metrics.watch_damage(auditing.damages)
     metrics.watch_copies(copies)
-    secret = catalogue.settings.keep("urlkeys", secrets.token_hex(32))
     keys = UrlKeys(bytes.fromhex(secret))
     answering = ArchiveService(catalogue, urls.identity, keys, clock, urls.lands)
     templates = build_pages(settings, urls)
@@ -161,6 +164,7 @@ def archive_app(instance: Instance, *, has_readers: bool = False) -> tuple[Starl
         accounts,
         [
             *SitePages(templates, metadata.version("ibi")).routes,
+            *harvest.routes,
             *StatisticsPage(catalogue.statistics, clock, templates).routes,
             *DiscoveryRoutes(
                 instance.archive,

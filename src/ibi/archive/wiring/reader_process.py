@@ -40,6 +40,7 @@ from ibi.archive.web.site_pages import SitePages
 from ibi.archive.web.statistics_page import StatisticsPage
 from ibi.archive.web.usage_recorder import USAGE, UsageRecorder, encoded
 from ibi.archive.wiring.app import build_authorizer, build_landing, build_pages, build_urls
+from ibi.archive.wiring.harvest import build_harvest
 from ibi.archive.wiring.instance import service_of
 from ibi.archive.wiring.people import build_people
 from ibi.archive.wiring.public_dump import build_dump
@@ -118,7 +119,9 @@ def reader_app(instance: ReaderInstance, writer: Forwarder) -> Starlette:
     pages = ItemPages(templates, urls, clock, citations)
     metrics = ArchiveMetrics()
     searches = SearchQueue(Search(archive))
+    harvest = build_harvest(archive, settings, urls, catalogue.settings.get("urlkeys"))
     apis = (
+        harvest.api,
         SearchApi(searches, urls),
         CollectionsApi(Collections(archive), ItemRights(archive), catalogue.search, searches, urls),
         # Changes are forwarded to the writer, so no other archive is looked for here.
@@ -139,6 +142,7 @@ def reader_app(instance: ReaderInstance, writer: Forwarder) -> Starlette:
     landing = build_landing(settings, catalogue)
     reading = [
         *SitePages(templates, metadata.version("ibi")).routes,
+        *harvest.routes,
         *StatisticsPage(catalogue.statistics, clock, templates).routes,
         *DiscoveryRoutes(
             archive,

@@ -9,6 +9,7 @@ from ibi.archive.storage.catalogue.deposits import SqlDeposits, SqlReservations
 from ibi.archive.storage.catalogue.digest_log import SqlDigestLog
 from ibi.archive.storage.catalogue.drafts import SqlDrafts
 from ibi.archive.storage.catalogue.full_text import SqlFullText
+from ibi.archive.storage.catalogue.harvest import SqlHarvestLog
 from ibi.archive.storage.catalogue.history import SqlHistory
 from ibi.archive.storage.catalogue.items import SqlItems
 from ibi.archive.storage.catalogue.maintenance import (
@@ -44,6 +45,7 @@ def sql_catalogue(database: Database, *, quick: bool) -> Catalogue:
         holders=SqlHolders(handle),
         damages=SqlDamages(handle),
         digest=SqlDigestLog(handle),
+        harvest=SqlHarvestLog(handle),
         search=SqlSearchIndex(handle),
         full_text=SqlFullText(handle),
         pictures=SqlPictures(handle),

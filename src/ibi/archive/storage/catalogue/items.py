@@ -10,6 +10,7 @@ from ibi.archive.ports.catalogue import FileTotal, ManifestItem, StoredChange, S
 from ibi.archive.rules.manifest import document, read_document
 from ibi.archive.storage.catalogue.day_counts import counting, forget_reads
 from ibi.archive.storage.catalogue.digest_log import names_of, note_names
+from ibi.archive.storage.catalogue.harvest import log_items
 from ibi.archive.storage.catalogue.history import write_entry
 from ibi.archive.storage.catalogue.search import index_items, remove_from_search
 from ibi.errors import Sentence, StateError
@@ -138,7 +139,9 @@ class SqlItems:
                     replace(each, number=self._apply(execute, each, noted)) for each in change.items
                 )
                 note_names(execute, noted)
-            index_items(execute, self._database, (each.item for each in change.items))
+            written = [each.item for each in change.items]
+            index_items(execute, self._database, written)
+            log_items(execute, self._database, written, (), change.at)
             if change.deposit and not _complete(execute, change.deposit, change.label):
                 raise StateError(Sentence("This deposit was completed or given up meanwhile."))
             decide(replace(change, items=numbered))
@@ -162,7 +165,9 @@ class SqlItems:
                     self._restore(execute, kept)
                     noted.append((names_of(kept.item), True))
                 note_names(execute, noted)
-            index_items(execute, self._database, (kept.item for kept in items))
+            written = [kept.item for kept in items]
+            index_items(execute, self._database, written)
+            log_items(execute, self._database, written, dropped, stored.at)
             _complete(execute, stored.deposit, stored.label)
 
         self._write(work)

@@ -17,6 +17,7 @@ from ibi.archive.rules.manifest import document
 from ibi.archive.storage.catalogue.day_counts import empty_day_counts
 from ibi.archive.storage.catalogue.digest_log import begin_epoch
 from ibi.archive.storage.catalogue.full_text import empty_full_text
+from ibi.archive.storage.catalogue.harvest import refill_harvest
 from ibi.archive.storage.catalogue.search import empty_search
 from ibi.foundation.sql.database import Execute
 from ibi.foundation.sql.rows import insert_rows, is_storable
@@ -139,6 +140,7 @@ class SqlRebuild:
         empty_search(execute, self._database)
         empty_day_counts(execute, self._database)
         empty_full_text(execute, self._database)
+        refill_harvest(execute)
 
     def _run(self, *statements: str, values: tuple[int, ...] = ()) -> None:
         self._write(lambda execute: [execute(each, *values) for each in statements])

@@ -351,3 +351,34 @@ figure = sa.Table(
     sa.Column("tally", sa.Text, nullable=False),
     sqlite_with_rowid=False,
 )
+# The last change of each published item; a change gives the row of its item a new number.
+harvest = sa.Table(
+    "archive_harvest",
+    SCHEMA,
+    sa.Column("label", sa.Text(collation="C").with_variant(sa.Text(), "sqlite"), primary_key=True),
+    sa.Column("number", sa.BigInteger, nullable=False, unique=True),
+    sa.Column("stamp", sa.BigInteger, nullable=False),
+    sa.Column("name", sa.Text, nullable=False),
+    sa.Column("deleted", sa.Boolean, nullable=False),
+    sa.Column("sets", sa.Text, nullable=False),
+    sa.Column("digest", sa.LargeBinary, nullable=False),
+    sa.Index("archive_harvest_by_time", "stamp", "number"),
+)
+# The rows of `archive_harvest` that are in each set.
+harvest_set = sa.Table(
+    "archive_harvest_set",
+    SCHEMA,
+    sa.Column("spec", sa.Text(collation="C").with_variant(sa.Text(), "sqlite"), primary_key=True),
+    sa.Column("stamp", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("number", sa.BigInteger, primary_key=True, autoincrement=False),
+    sqlite_with_rowid=False,
+)
+# One row: the last number and the last second given, and the item up to which the log was filled.
+harvest_state = sa.Table(
+    "archive_harvest_state",
+    SCHEMA,
+    sa.Column("epoch", sa.Text, primary_key=True),
+    sa.Column("last", sa.BigInteger, nullable=False),
+    sa.Column("stamp", sa.BigInteger, nullable=False),
+    sa.Column("filled", sa.BigInteger, nullable=False),
+)

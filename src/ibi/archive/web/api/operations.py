@@ -50,6 +50,7 @@ from ibi.archive.web.api.transfers import TransfersApi
 from ibi.archive.web.api.uploads import OFFSET, UPLOAD
 from ibi.archive.web.citations import LOCALES, STYLES
 from ibi.archive.web.digest import DigestEndpoint
+from ibi.archive.web.harvest.changes import CHANGE_OPERATIONS
 from ibi.foundation.accounts.api import account_operations
 from ibi.foundation.web.authorization import PUBLIC, OptionalScope
 from ibi.foundation.web.figures_api import figures_operation
@@ -391,6 +392,7 @@ OPERATIONS: Final = (
     *_BAGS,
     *_UPKEEP,
     *_COPIES,
+    *CHANGE_OPERATIONS,
     *_TRANSFERS,
     *status_operations("Whether the archive can be read"),
 )

@@ -1,0 +1,1 @@
+"""Harvesting: what other systems read of all published items, and follow."""

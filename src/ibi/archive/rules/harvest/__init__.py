@@ -1,0 +1,1 @@
+"""Rules of harvesting: requests, resumption tokens and answers of OAI-PMH."""

@@ -1,0 +1,1 @@
+"""Harvesting over HTTP: OAI-PMH, and the feed of changes."""
