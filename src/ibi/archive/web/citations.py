@@ -33,7 +33,7 @@ from markupsafe import Markup, escape
 from ibi.archive.rules.calendar import day_of
 from ibi.foundation.translation.language import CHOICES, translations
 from ibi.metadata.cited_work import PARTICLE, CitedWork, Person, WorkKind
-from ibi.metadata.csl_json import csl_value
+from ibi.metadata.crosswalks.csl_json import csl_value
 from ibi.model.clock import SECOND, Clock
 from ibi.model.item import Item
 from ibi.model.metadata_record import MetadataRecord

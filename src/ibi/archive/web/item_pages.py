@@ -45,6 +45,7 @@ from ibi.foundation.web.problems import MEDIA_TYPE, Problem, problem_of
 from ibi.identifier.instant import instant_of
 from ibi.identifier.language_preference import LanguagePreference
 from ibi.metadata.cited_work import cited_work
+from ibi.metadata.formats import formats_of
 from ibi.model.clock import Clock
 from ibi.model.item import File, Item, State
 from ibi.model.label_pair import Forms
@@ -103,6 +104,7 @@ class ItemPages:
         view = ItemView(
             item=item,
             record=record,
+            formats=formats_of(record) if record else (),
             other_languages=tuple(each for each in others if each not in {language, None}),
             other_metadata=metadata.translations if metadata else (),
             files=files[:FIRST_FILES],

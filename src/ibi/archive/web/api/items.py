@@ -33,7 +33,7 @@ from ibi.foundation.web.operations import AuthorizedRequest
 from ibi.foundation.web.request_body import decoded, number_of
 from ibi.identifier.label import Label, parse
 from ibi.identifier.language import Language
-from ibi.metadata import oai_dc
+from ibi.metadata.crosswalks import oai_dc
 from ibi.metadata.formats import FORMATS
 from ibi.metadata.json_record import record_as_dict
 from ibi.model.item import State

@@ -1,0 +1,1 @@
+"""Crosswalks: one module for each format in which the metadata of an item are written."""
