@@ -68,6 +68,10 @@ long: $(INSTALLED) judges ## run the tests for which CI has no time, with new ex
 	$(eval SEED := $(SEED))
 	PYTHONHASHSEED=$(SEED) IBI_TESTS=full $(PYTEST) -m "long or many or hypothesis" --hypothesis-seed=$(SEED)
 
+.PHONY: interop
+interop: $(INSTALLED) ## run the tests by software of others that takes long to install or to run
+	$(BIN)/python -m pytest -m interop tests/interop
+
 .PHONY: workers
 workers: $(INSTALLED) ## run the tests over HTTP again, with two workers for each service (long)
 	IBI_TEST_WORKERS=2 $(PYTEST) -m "http and not long"

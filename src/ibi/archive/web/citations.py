@@ -70,7 +70,7 @@ class Citations:
 
     def __init__(self, publisher: str, clock: Clock) -> None:
         """`publisher` is that of an Original that names none."""
-        self._publisher = publisher
+        self.publisher = publisher
         self._clock = clock
         self._processors = {code: _Processor(code) for code, _ in CHOICES}
         self._lock = Lock()
@@ -78,7 +78,7 @@ class Citations:
 
     def published(self, item: Item, record: MetadataRecord) -> MetadataRecord:
         """Return the record of an item as it is cited, with a publisher if that is known."""
-        return item.published(record, self._publisher)
+        return item.published(record, self.publisher)
 
     def of(self, work: CitedWork, language: str) -> tuple[Citation, ...]:
         """Return a work in every style, as it is cited today (UTC)."""

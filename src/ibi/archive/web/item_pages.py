@@ -22,6 +22,7 @@ from ibi.archive.web.api.messages import Labels
 from ibi.archive.web.api.responses import labels, moment
 from ibi.archive.web.citations import Citation, Citations
 from ibi.archive.web.item.context import ItemContext
+from ibi.archive.web.item.metadata_forms import MetadataForms, choices_of
 from ibi.archive.web.not_here import not_found
 from ibi.archive.web.page_response import here, page_response, preference
 from ibi.archive.web.pages import Pages
@@ -46,6 +47,7 @@ from ibi.identifier.instant import instant_of
 from ibi.identifier.language_preference import LanguagePreference
 from ibi.metadata.cited_work import cited_work
 from ibi.metadata.formats import formats_of
+from ibi.metadata.negotiation import Choice
 from ibi.model.clock import Clock
 from ibi.model.item import File, Item, State
 from ibi.model.label_pair import Forms
@@ -85,10 +87,7 @@ class ItemPages:
         self._urls = urls
         self._clock = clock
         self._citations = citations
-
-    def published(self, item: Item, record: MetadataRecord) -> MetadataRecord:
-        """Return a record with the publisher of the archive, if it names none."""
-        return self._citations.published(item, record)
+        self.forms = MetadataForms(urls.items, urls, citations)
 
     async def item(
         self, look: ItemWithMetadata, context: ItemContext, request: Request
@@ -132,14 +131,18 @@ class ItemPages:
             citations=await self._cite(look.item, to_cite, request),
         )
         page = self._pages.item(view, preference(request), here(request))
-        return page_response(page, cite_as=self._urls.persistent(item.forms))
+        response = page_response(page, cite_as=self._urls.persistent(item.forms))
+        response.headers["Vary"] = f"Accept, {response.headers['Vary']}"
+        return response
 
     async def _cite(
         self, item: Item, record: MetadataRecord | None, request: Request
     ) -> tuple[Citation, ...]:
         if record is None or item.state is State.DELETED:
             return ()
-        work = cited_work(self.published(item, record), item.forms, self._urls.persistent_base)
+        work = cited_work(
+            self._citations.published(item, record), item.forms, self._urls.persistent_base
+        )
         language = page_language(preference(request)).code
         # Citations that are not cached take some 10 ms.
         return await asyncio.to_thread(self._citations.of, work, language)
@@ -232,7 +235,9 @@ class ItemPages:
 
 def _prefers_json(request: Request) -> bool:
     accepted = request.headers.get("accept", "")
-    return "text/html" not in accepted and any(each in accepted for each in _JSON)
+    if "text/html" in accepted:
+        return False
+    return any(each in accepted for each in _JSON) or Choice("") not in choices_of(request)
 
 
 def _tombstone_problem(view: TombstoneView, reader: LanguagePreference) -> Response:

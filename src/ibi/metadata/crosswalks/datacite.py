@@ -10,7 +10,6 @@ https://datacite-metadata-schema.readthedocs.io/en/4.6/properties/
 from __future__ import annotations
 
 import json
-import re
 from typing import Any, Final
 
 from ibi.identifier.persistent_url import PersistentUrl
@@ -56,13 +55,13 @@ _FUNDER_REGISTRIES: Final = (
     ("grid.", "GRID"),
 )
 """A part of the identifiers of funders, and the name of the registry."""
-_UNFIT: Final = re.compile(r"[\ud800-\udfff]")
 
 
 def write(record: MetadataRecord, forms: Forms, base: str, facts: ItemFacts = NO_FACTS) -> bytes:
     """Return the record of the item with these labels; `base` begins persistent URLs."""
     value = attributes(record, forms, base, facts)
-    return _UNFIT.sub("\ufffd", json.dumps(value, ensure_ascii=False, indent=1)).encode()
+    # Surrogates, which no checked record has, stay escaped.
+    return json.dumps(value, ensure_ascii=False, indent=1).encode("utf-8", "backslashreplace")
 
 
 def attributes(

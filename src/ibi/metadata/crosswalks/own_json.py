@@ -6,7 +6,6 @@ The elements are those of the API; readers of descriptions take the document as 
 from __future__ import annotations
 
 import json
-import re
 from typing import Any, Final
 
 from ibi.identifier.persistent_url import PersistentUrl
@@ -18,8 +17,6 @@ MEDIA_TYPE: Final = "application/json"
 ITEM: Final = "item"
 """The name of the part that identifies the item, beside the elements of its record."""
 
-_UNFIT: Final = re.compile(r"[\ud800-\udfff]")
-
 
 def write(record: MetadataRecord, forms: Forms, base: str) -> bytes:
     """Return the record of the item with these labels; `base` begins persistent URLs."""
@@ -28,5 +25,5 @@ def write(record: MetadataRecord, forms: Forms, base: str) -> bytes:
         "persistent_url": PersistentUrl(forms.short).at(base),
     }
     document = {ITEM: item, **record_as_dict(record)}
-    text = json.dumps(document, ensure_ascii=False, indent=1)
-    return _UNFIT.sub("\ufffd", text).encode()
+    # Surrogates, which no checked record has, stay escaped.
+    return json.dumps(document, ensure_ascii=False, indent=1).encode("utf-8", "backslashreplace")

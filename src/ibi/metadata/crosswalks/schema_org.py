@@ -7,7 +7,6 @@ each has its own.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -60,7 +59,6 @@ _RELATIONS: Final[Mapping[str, str]] = {
 }
 """The property of each relation; an item with another relation is mentioned."""
 _ORCID: Final = "https://orcid.org"
-_UNFIT: Final = re.compile(r"[\ud800-\udfff]")
 
 
 def write(record: MetadataRecord, forms: Forms, base: str, facts: ItemFacts = NO_FACTS) -> bytes:
@@ -70,8 +68,8 @@ def write(record: MetadataRecord, forms: Forms, base: str, facts: ItemFacts = NO
 
 def encoded(document: Mapping[str, Any]) -> bytes:
     """Return a document of JSON-LD as bytes."""
-    text = json.dumps(document, ensure_ascii=False, indent=1)
-    return _UNFIT.sub("\ufffd", text).encode()
+    # Surrogates, which no checked record has, stay escaped.
+    return json.dumps(document, ensure_ascii=False, indent=1).encode("utf-8", "backslashreplace")
 
 
 def value(

@@ -18,8 +18,8 @@ _NOT_XML: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uf
 
 def root_of(name: str, namespaces: Mapping[str | None, str], schema: str) -> etree._Element:
     """Return the root of a document; `schema` is the address of the schema of its namespace."""
-    known: dict[str | None, str] = {**namespaces, "xsi": XSI}
-    root = etree.Element(name, nsmap=known)
+    known = {**namespaces, "xsi": XSI}
+    root = etree.Element(name, nsmap=known)  # type: ignore[arg-type]  # the stubs know no default
     root.set(f"{{{XSI}}}schemaLocation", f"{etree.QName(root).namespace} {schema}")
     return root
 
