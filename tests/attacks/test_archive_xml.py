@@ -21,7 +21,7 @@ GROWTH: Final = 32 << 20
 
 WITHOUT_GUARD: Final = """
 from lxml import etree
-from ibi.metadata import oai_dc
+from ibi.metadata.crosswalks import oai_dc
 from ibi.metadata.json_record import record_from
 
 def read(document):

@@ -16,7 +16,7 @@ import pytest
 from lxml import etree
 
 from ibi.errors import MetadataError
-from ibi.metadata import oai_dc
+from ibi.metadata.crosswalks import oai_dc
 
 CANARY = "the canary of a file that nobody should read"
 MEMORY = 12 * 2**20

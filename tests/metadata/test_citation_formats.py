@@ -18,7 +18,7 @@ from pylatexenc.latex2text import (
     get_default_latex_context_db,
 )
 
-from ibi.metadata import bibtex, csl_json, ris
+from ibi.metadata.crosswalks import bibtex, csl_json, ris
 from ibi.metadata.formats import FORMATS
 from ibi.model.label_pair import Forms
 from ibi.model.metadata_record import Agent, MetadataRecord, Text
@@ -212,7 +212,8 @@ def test_a_record_of_a_title_alone() -> None:
 
 
 def test_the_registry_has_their_media_types_and_file_names() -> None:
-    assert {name: (each.media_type, each.file_name(FORMS)) for name, each in FORMATS.items()} == {
+    types = {name: (each.media_type, each.file_name(FORMS)) for name, each in FORMATS.items()}
+    assert {name: types[name] for name in ("oai_dc", "bibtex", "ris", "csl")} == {
         "oai_dc": ("text/xml", ""),
         "bibtex": ("application/x-bibtex", "8JMKD3MGP8W-35MMLL8.bib"),
         "ris": ("application/x-research-info-systems", "8JMKD3MGP8W-35MMLL8.ris"),

@@ -8,7 +8,7 @@ import pytest
 from lxml import etree
 
 from ibi.errors import MetadataError
-from ibi.metadata import oai_dc
+from ibi.metadata.crosswalks import oai_dc
 from ibi.metadata.dublin_core import ELEMENTS
 from ibi.metadata.formats import FORMATS
 from ibi.model.label_pair import Forms

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ibi.errors import MetadataError, Sentence
-from ibi.metadata import bibtex, csl_json, ris
+from ibi.metadata.crosswalks import bibtex, csl_json, ris
 from ibi.metadata.json_record import record_as_dict
 from ibi.metadata.readers.formats import FORMATS, format_of, read_metadata
 from ibi.metadata.readers.latex_text import decoded

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from ibi.errors import MetadataError
-from ibi.metadata import oai_dc
+from ibi.metadata.crosswalks import oai_dc
 from ibi.metadata.json_record import record_as_dict, record_from
 from ibi.metadata.orcid import read_orcid
 from ibi.model.label_pair import Forms

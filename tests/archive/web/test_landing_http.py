@@ -28,7 +28,7 @@ PROGRAMS: Final[dict[str, dict[str, str]]] = {
     "an older browser": {"Accept": "text/html"},
     "an image": {"Accept": "image/*", "Sec-Fetch-Mode": "no-cors", "Sec-Fetch-Dest": "image"},
     "a frame": PERSON | {"Sec-Fetch-Dest": "iframe"},
-    "a fetch of JSON": PERSON | {"Accept": "application/json"},
+    "a fetch of what it is": PERSON | {"Accept": "application/zip"},
 }
 ZIP: Final = b"PK\x05\x06" + bytes(18)
 VARY: Final = "Accept, Sec-Fetch-Mode, Sec-Fetch-Site"
@@ -131,7 +131,7 @@ def test_people_get_what_browsers_show(landing: Landing) -> None:
     target = landing.file(landing.shown, "a.txt")
     answer = landing.get(f"/{landing.shown['ibip']}", PERSON)
     assert answer.headers["location"] == landing.archive.address + target
-    assert "vary" not in answer.headers
+    assert answer.headers["vary"] == "Accept"
     assert landing.get(target, PERSON).body == b"a text"
 
 

@@ -18,7 +18,7 @@ from ibi.foundation.system.instance_lock import is_held
 from ibi.identifier.description import LabelWarning
 from ibi.identifier.label import parse
 from ibi.identifier.language import Language
-from ibi.metadata import oai_dc
+from ibi.metadata.crosswalks import oai_dc
 from ibi.metadata.json_record import record_as_dict
 
 F = TypeVar("F", bound=Callable[..., Any])

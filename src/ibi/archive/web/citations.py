@@ -33,7 +33,7 @@ from markupsafe import Markup, escape
 from ibi.archive.rules.calendar import day_of
 from ibi.foundation.translation.language import CHOICES, translations
 from ibi.metadata.cited_work import PARTICLE, CitedWork, Person, WorkKind
-from ibi.metadata.csl_json import csl_value
+from ibi.metadata.crosswalks.csl_json import csl_value
 from ibi.model.clock import SECOND, Clock
 from ibi.model.item import Item
 from ibi.model.metadata_record import MetadataRecord
@@ -70,7 +70,7 @@ class Citations:
 
     def __init__(self, publisher: str, clock: Clock) -> None:
         """`publisher` is that of an Original that names none."""
-        self._publisher = publisher
+        self.publisher = publisher
         self._clock = clock
         self._processors = {code: _Processor(code) for code, _ in CHOICES}
         self._lock = Lock()
@@ -78,7 +78,7 @@ class Citations:
 
     def published(self, item: Item, record: MetadataRecord) -> MetadataRecord:
         """Return the record of an item as it is cited, with a publisher if that is known."""
-        return item.published(record, self._publisher)
+        return item.published(record, self.publisher)
 
     def of(self, work: CitedWork, language: str) -> tuple[Citation, ...]:
         """Return a work in every style, as it is cited today (UTC)."""

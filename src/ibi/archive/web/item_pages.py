@@ -24,6 +24,7 @@ from ibi.archive.web.api.responses import labels, moment
 from ibi.archive.web.citations import Citation, Citations
 from ibi.archive.web.item.context import ItemContext
 from ibi.archive.web.item.json_ld import Place, json_ld
+from ibi.archive.web.item.metadata_forms import MetadataForms, choices_of
 from ibi.archive.web.not_here import not_found
 from ibi.archive.web.page_response import here, page_response, preference
 from ibi.archive.web.pages import Pages
@@ -49,6 +50,8 @@ from ibi.foundation.web.problems import MEDIA_TYPE, Problem, problem_of
 from ibi.identifier.instant import instant_of
 from ibi.identifier.language_preference import LanguagePreference
 from ibi.metadata.cited_work import CitedWork, cited_work
+from ibi.metadata.formats import formats_of
+from ibi.metadata.negotiation import Choice
 from ibi.model.clock import Clock
 from ibi.model.item import File, Item, State
 from ibi.model.label_pair import Forms
@@ -88,6 +91,7 @@ class ItemPages:
         self._urls = urls
         self._clock = clock
         self._citations = citations
+        self.forms = MetadataForms(urls.items, urls, citations)
         self._signposts = Signposts(urls)
 
     def published(self, item: Item, record: MetadataRecord) -> MetadataRecord:
@@ -113,6 +117,7 @@ class ItemPages:
         view = ItemView(
             item=item,
             record=record,
+            formats=formats_of(record) if record else (),
             other_languages=tuple(each for each in others if each not in {language, None}),
             other_metadata=metadata.translations if metadata else (),
             files=files[:FIRST_FILES],
@@ -142,7 +147,9 @@ class ItemPages:
         )
         page = self._pages.item(view, preference(request), here(request))
         links = self._signposts.of_page(look, offered)
-        return page_response(page, headers=linked(links, item))
+        response = page_response(page, headers=linked(links, item))
+        response.headers["Vary"] = f"Accept, {response.headers['Vary']}"
+        return response
 
     def _work(self, item: Item, record: MetadataRecord | None) -> CitedWork | None:
         if record is None or item.state is State.DELETED:
@@ -263,7 +270,9 @@ class ItemPages:
 
 def _prefers_json(request: Request) -> bool:
     accepted = request.headers.get("accept", "")
-    return "text/html" not in accepted and any(each in accepted for each in _JSON)
+    if "text/html" in accepted:
+        return False
+    return any(each in accepted for each in _JSON) or Choice("") not in choices_of(request)
 
 
 def _tombstone_problem(view: TombstoneView, reader: LanguagePreference) -> Response:

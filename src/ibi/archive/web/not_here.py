@@ -16,8 +16,10 @@ from ibi.foundation.pages.templates import ProblemView
 from ibi.identifier.instant import Instant
 from ibi.identifier.label import Label
 from ibi.identifier.persistent_url import PersistentUrl
-from ibi.metadata.formats import FORMATS
+from ibi.metadata.formats import formats_of
+from ibi.metadata.negotiation import OFFERED
 from ibi.model.item import Item
+from ibi.model.metadata_record import MetadataRecord
 from ibi.wire.percent_encoding import text_of
 
 _ITEMS: Final = b"/col/"
@@ -55,14 +57,14 @@ def no_file(item: Item, path: str, request: Request) -> UnknownError:
     return UnknownError("file", path)
 
 
-def no_format(name: str) -> HTTPException:
-    """Return the error of metadata in a format that is not offered."""
+def no_format(name: str, record: MetadataRecord | None = None) -> HTTPException:
+    """Return the error of metadata in a format that is not offered, of an item or of any."""
     return HTTPException(
         HTTPStatus.NOT_ACCEPTABLE,
         Sentence(
             "Metadata are not offered as %(name)s, only as %(known)s.",
             name=repr(name),
-            known=", ".join(FORMATS),
+            known=", ".join(formats_of(record) if record else OFFERED),
         ),
     )
 

@@ -17,10 +17,11 @@ from ibi.archive.archive import Archive, ItemWithMetadata
 from ibi.archive.ports.catalogue import StoredItem
 from ibi.archive.rules.answer import BY_PATH
 from ibi.archive.rules.file_path import check_path
-from ibi.archive.rules.item_languages import translated
 from ibi.archive.web.delivery.file_chunks import afar
 from ibi.archive.web.delivery.file_delivery import Content, deliver
-from ibi.archive.web.item.endpoint import LIST, LISTS, PICTURE, QR, ItemEndpoint
+from ibi.archive.web.item.endpoint import ItemEndpoint
+from ibi.archive.web.item.metadata_endpoint import MetadataEndpoint
+from ibi.archive.web.item.metadata_forms import choices_of, not_acceptable
 from ibi.archive.web.item.whole_download import FORMAT, ZIP, WholeDownloads
 from ibi.archive.web.item_pages import ItemPages
 from ibi.archive.web.landing import VARY, LandingPages, comes_from_elsewhere, embedded_as, navigates
@@ -36,23 +37,18 @@ from ibi.archive.web.usage_recorder import UsageRecorder
 from ibi.errors import (
     FileNameError,
     LabelError,
-    LanguageError,
     PersistentUrlError,
     ReadersError,
     UnknownError,
 )
-from ibi.foundation.pages.static_files import SECURITY_POLICY
 from ibi.foundation.translation.language import preference_of
-from ibi.foundation.web.header_values import content_disposition
 from ibi.identifier.label import Label
-from ibi.identifier.language import Language
 from ibi.identifier.language_preference import LanguagePreference
 from ibi.identifier.persistent_url import PersistentUrl
 from ibi.identifier.verbs import GetMetadata, GetTranslation
-from ibi.metadata.formats import FORMATS
+from ibi.metadata.negotiation import OFFERED, in_form, is_negotiable
 from ibi.model.item import File, Item, State
 from ibi.model.label_pair import Forms
-from ibi.model.metadata_record import MetadataRecord
 from ibi.wire.url_list import Related
 
 MANIFEST: Final = "/ibi.json"
@@ -91,6 +87,7 @@ class PublicRoutes:
         self._items = archive.catalogue.items
         self._usage = usage
         self._item_page = ItemEndpoint(archive, pages, usage, urls)
+        self._metadata = MetadataEndpoint(archive, pages.forms, self._item_page, usage)
         self._whole = WholeDownloads(archive, usage, urls)
         self._signposts = Signposts(urls)
         self._is_quick = archive.catalogue.quick
@@ -112,7 +109,7 @@ class PublicRoutes:
 
     async def file(self, request: Request) -> Response:
         """Deliver a file of an item, the page that describes one, or a manifest."""
-        if page := await self._item_page.cached(request):
+        if page := await self._metadata.cached(request):
             return page
         found = divided(request.scope["raw_path"], b"/col/")
         if found is not None and found[1] == MANIFEST:
@@ -126,7 +123,7 @@ class PublicRoutes:
         if held.item.state is State.DELETED:
             return await self._tombstone(label, request)
         if held.item.kind == "metadata" and path in _METADATA_PAGES:
-            return await self._metadata(label, request)
+            return await self._metadata.answer(label, request)
         if held.item.runs_at:
             return onward(held.item.runs_at, path, request)
         if not path:
@@ -145,12 +142,26 @@ class PublicRoutes:
                 return land(page)
         if not await self._readers.may_read(held.item, request):
             return await self._refuse(held.item.forms.label, request)
+        if path == held.item.target and DIRECT not in request.headers:
+            await self._check_accepted(held, request)
         response = await self._deliver(held, path, request)
         if embedded_as(request.headers) != "image":  # a part of the view of a page
             self._usage.download(held.id, path, request, response)
         if path == held.item.target and await self._look(lambda: self._landing.may_differ(held)):
             response.headers["Vary"] = VARY
         return response
+
+    async def _check_accepted(self, held: StoredItem, request: Request) -> None:
+        """Raise if a client takes neither the target of an item nor any form of its metadata.
+
+        What a page embeds is not asked for by its media type.
+        """
+        is_embedded = request.headers.get("sec-fetch-mode", "navigate") not in {"navigate", "cors"}
+        if choices_of(request) or is_embedded:
+            return
+        if not await self._look(lambda: self._pages.forms.fits(held, request)):
+            look = await self._look(lambda: self._archive.get_described(held.item.forms.label))
+            raise not_acceptable(look.record)
 
     async def _landed(self, held: StoredItem, navigates: bool, url: str) -> Response:  # noqa: FBT001  # of the request
         """Redirect to the page on which people land, or to the URL that the standard gives."""
@@ -231,38 +242,6 @@ class PublicRoutes:
         replacement = await self._look(lambda: self._archive.replacement(look.item))
         return self._pages.tombstone(look, replacement, request)
 
-    async def _metadata(self, label: Label, request: Request) -> Response:
-        """Show metadata: as a page, or by `choice` in a format."""
-        choice = request.query_params.get("choice", "")
-        if not choice and PICTURE in request.query_params:
-            return await self._item_page.picture(label, request)
-        if not choice and QR in request.query_params:
-            return await self._item_page.qr_code(label)
-        if not choice and request.query_params.get(LIST) in LISTS:
-            return await self._item_page.listed(label, request)
-        if not choice:
-            return await self._item_page.answer(label, request)
-        look = await self._look(lambda: self._archive.get_described(label))
-        written = FORMATS.get(choice.lower())
-        if written is None:
-            raise no_format(choice)
-        record = _in_language(look, request.query_params.get("lang", ""))
-        if record is None:
-            raise UnknownError("metadata of", label.spelling)
-        self._usage.view(look.held.id, request)
-        body = written.write(
-            self._pages.published(look.item, record), look.item.forms, self._urls.persistent_base
-        )
-        headers = {
-            "Content-Security-Policy": SECURITY_POLICY,
-            "X-Content-Type-Options": "nosniff",
-            "Cache-Control": "public, max-age=60",
-            **linked(self._signposts.of_metadata(look.item, look.metadata or look.held)),
-        }
-        if name := written.file_name(look.item.forms):
-            headers["Content-Disposition"] = content_disposition(name, attachment=True)
-        return Response(body, headers=headers, media_type=written.content_type)
-
     async def file_list(self, request: Request) -> Response:
         """Answer with the list of files of an item, or all of them; or that it is not public."""
         found = divided(request.scope["raw_path"], b"/displaydoccontent.cgi/")
@@ -308,6 +287,39 @@ class PublicRoutes:
         preference = preference_of(
             request.headers.get("accept-language", ""), str(wanted.language or "")
         )
+        if not is_negotiable(wanted):
+            return await self._resolve(wanted, preference, request)
+        return await self._negotiated(wanted, preference, request)
+
+    async def _negotiated(
+        self, wanted: PersistentUrl, preference: LanguagePreference, request: Request
+    ) -> Response:
+        """Answer with the form of an item that its client likes best of those that there are."""
+        refused: HTTPException | None = None
+        for choice in choices_of(request):
+            asked = in_form(wanted, choice) if choice.format else wanted
+            try:
+                response = await self._resolve(asked, preference, request)
+            except HTTPException as refusal:
+                refused = refused or refusal
+                continue
+            break
+        else:
+            if refused is not None:
+                raise refused
+            response = await self._unnamed(wanted, preference, request)
+        vary = response.headers.get("Vary", "")
+        if "Accept" not in vary.split(", "):
+            response.headers["Vary"] = f"Accept, {vary}" if vary else "Accept"
+        return response
+
+    async def _unnamed(
+        self, wanted: PersistentUrl, preference: LanguagePreference, request: Request
+    ) -> Response:
+        """Answer a client that takes neither pages nor metadata: the file, if it takes that."""
+        held = await self._look(lambda: self._items.find(wanted.label.canonical))
+        if held is not None and not wanted.verbs and held.item.state is not State.DELETED:
+            await self._check_accepted(held, request)
         return await self._resolve(wanted, preference, request)
 
     def _is_service(self, raw: bytes) -> bool:
@@ -326,7 +338,7 @@ class PublicRoutes:
         if found.deleted:
             return await self._tombstone(wanted.label, request)
         for verb in wanted.verbs:
-            if isinstance(verb, GetMetadata) and verb.format and verb.format not in FORMATS:
+            if isinstance(verb, GetMetadata) and verb.format and verb.format not in OFFERED:
                 raise no_format(verb.format)
         varies = any(isinstance(verb, GetTranslation) for verb in wanted.verbs)
         choose = partial(self._urls.choose, wanted, preference, may_read)
@@ -363,13 +375,9 @@ class PublicRoutes:
             response.headers["Vary"] = f"Accept-Language, {VARY}" if varies else VARY
         return response
 
-
-def _in_language(look: ItemWithMetadata, code: str) -> MetadataRecord | None:
-    """Return the record in a language, in all if none is given or it has none of that language."""
-    try:
-        wanted = Language.parse(code) if code else None
-    except LanguageError:
-        return look.record
-    if wanted is None or look.metadata is None:
-        return look.record
-    return translated(look.metadata.item, wanted) or look.record
+    async def _landing_of(self, chosen: Related) -> str:
+        forms = chosen.forms
+        if forms is None:
+            return ""
+        held = await self._look(lambda: self._items.find(forms.label.canonical))
+        return await self._look(lambda: self._landing.address(held)) if held else ""

@@ -83,7 +83,7 @@ from ibi.foundation.web.figures_api import FiguresApi
 from ibi.foundation.web.status import StatusApi
 from ibi.foundation.web.tokens import STALE_TIME, Tokens
 from ibi.foundation.web.tokens_api import TokensApi
-from ibi.metadata.formats import FORMATS
+from ibi.metadata.negotiation import OFFERED
 from ibi.model.archive_record import ArchiveRecord
 from ibi.model.clock import Clock
 from ibi.model.label_pair import Forms
@@ -206,7 +206,7 @@ def build_urls(
 ) -> ArchiveUrls:
     """Return the URLs of an archive; `resolver` returns the address of one that includes it."""
     software = Forms.of(settings.platform_software) if settings.platform_software else None
-    identity = Identity(settings.address, service, software, tuple(FORMATS))
+    identity = Identity(settings.address, service, software, OFFERED)
     lands = build_landing(settings, catalogue).may_differ
     return ArchiveUrls(catalogue.items, identity, resolver, lands)
 
@@ -292,7 +292,7 @@ def _administration_capability(
         settings.address,
         Labels(rep, ibip),
         0,
-        [*FORMATS],
+        [*OFFERED],
         metadata.version("ibi"),
         SigningKey(instance.catalogue.settings).public(),
         instance.identity(),

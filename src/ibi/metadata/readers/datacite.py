@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from ibi.errors import MetadataError, Sentence, shown
+from ibi.metadata.choices import item_type
 from ibi.metadata.orcid import read_orcid
 from ibi.metadata.readers.json_text import object_in
 from ibi.metadata.readers.reading import (
@@ -20,6 +21,7 @@ from ibi.metadata.readers.reading import (
 from ibi.metadata.readers.words import date_of, language_of, type_of, type_of_general
 from ibi.metadata.vocabulary import ROLES
 from ibi.model.metadata_record import UNKNOWN
+from ibi.wire.addresses import is_web_address
 
 _UNKNOWN: Final = frozenset((UNKNOWN, ":unav", ":unas", ":none", ":null", "(:unkn)", "(:unav)"))
 """What DataCite writes where nothing is known (appendix 3)."""
@@ -207,7 +209,8 @@ class _Attributes:
             general = text_in(types.get("resourceTypeGeneral"))
             exact = one_line(text_in(types.get("resourceType")))
             listed = type_of(exact) if exact else ""
-            if listed != exact or not general:
+            known = item_type(exact)
+            if listed != exact or not general or (known and known.general == general):
                 self._gathering.add("types", listed, "resourceType")
                 continue
             self._gathering.add("types", type_of_general(general), "resourceTypeGeneral")
@@ -225,6 +228,8 @@ class _Attributes:
                 self._gathering.add_licence(identifier, "rightsIdentifier")
             elif address:
                 self._gathering.add_licence(address, "rightsUri")
+            elif tag := self._lang(rights):
+                self._gathering.add_texts("rights", [text], "rights", tag)
             else:
                 self._gathering.add_licence(text, "rights")
 
@@ -266,9 +271,18 @@ class _Attributes:
             for each in objects_in(self._all.get(field)):
                 text = one_line(text_in(each.get(part)))
                 kind = text_in(each.get(f"{part}Type"))
-                if text:
+                if text and not (is_web_address(text) and text.endswith(self._own())):
                     known = kind.upper() in {"ISBN", "ISSN", "IBI"}
                     self._gathering.add_identifier(f"{kind}:{text}" if known else text, part)
+
+    def _own(self) -> tuple[str, ...]:
+        """Return how the item's own addresses end: a slash and one of its labels."""
+        others = objects_in(self._all.get("alternateIdentifiers"))
+        return tuple(
+            f"/{text_in(each.get('alternateIdentifier'))}"
+            for each in others
+            if text_in(each.get("alternateIdentifierType")) == "IBI"
+        )
 
 
 def _named(value: Mapping[str, object], part: str) -> str:

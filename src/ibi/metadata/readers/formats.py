@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
 from ibi.errors import MetadataError, Sentence, shown
-from ibi.metadata import oai_dc
+from ibi.metadata.crosswalks import oai_dc
+from ibi.metadata.crosswalks.own_json import ITEM
 from ibi.metadata.json_record import record_from
 from ibi.metadata.readers import csl_json, datacite, datacite_xml
 from ibi.metadata.readers.json_text import json_in, object_in
@@ -51,7 +52,8 @@ def _read_oai_dc(content: bytes) -> Reading:
 
 
 def _read_record(content: bytes) -> Reading:
-    return Reading(record_from(object_in(content)))
+    given = object_in(content)
+    return Reading(record_from({name: part for name, part in given.items() if name != ITEM}))
 
 
 FORMATS: Final[Mapping[str, InputFormat]] = {

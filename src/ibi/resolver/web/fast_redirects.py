@@ -15,6 +15,7 @@ from typing import Final, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
 from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
 from ibi.foundation.web.bounded_http import BoundedHttp, is_host_valid
+from ibi.metadata.negotiation import negotiates
 from ibi.resolver.rules.redirect_entry import CachedRedirect
 
 LONGEST_TARGET: Final = 1024
@@ -40,6 +41,7 @@ _HOSTS: Final = re.compile(rb"\r\nhost:([^\r]*)", re.IGNORECASE)
 _CONNECTION: Final = re.compile(rb"\r\nconnection:([^\r]*)", re.IGNORECASE)
 _STAYS: Final = b" keep-alive"
 _FORWARDED: Final = re.compile(rb"\r\nx-forwarded-for:([^\r]*)", re.IGNORECASE)
+_ACCEPT: Final = re.compile(rb"\r\naccept:([^\r]*)", re.IGNORECASE)
 _FOUND: Final = b"HTTP/1.1 302 Found\r\n"
 
 
@@ -216,6 +218,8 @@ class FastRedirectHttp(BoundedHttp):
             return False
         if any(said.lower() != _STAYS for said in _CONNECTION.findall(rest)):
             return False
+        if negotiates(b",".join(_ACCEPT.findall(rest)).decode("iso-8859-1")):
+            return False  # what is known here is where the item itself is
         self._disclosed = self.answers.disclosed(self.client[0] if self.client else "", rest)
         self._plain = rest
         return True

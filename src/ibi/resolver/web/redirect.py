@@ -19,7 +19,9 @@ from ibi.foundation.web.rate_limit import RateLimit
 from ibi.identifier.cleanup import CleanUp
 from ibi.identifier.instant import Instant
 from ibi.identifier.persistent_url import PersistentUrl, without_preferences
+from ibi.metadata.negotiation import Choice, choices, in_form, is_negotiable
 from ibi.resolver.acknowledgments.sender import AcknowledgmentSender
+from ibi.resolver.rules.decision import Redirect, Unserved
 from ibi.resolver.rules.redirect_cache import RedirectCache
 from ibi.resolver.rules.redirect_entry import CachedRedirect, first_referral
 from ibi.resolver.rules.redirect_target import with_pairs
@@ -32,6 +34,8 @@ from ibi.wire.requests import encode
 LONGEST_URL: Final = 8192
 MAX_REQUEST: Final = 7000
 """Bytes of a request to an archive: many servers accept 8 kB in all."""
+MOST_FORMS: Final = 3
+"""Forms of metadata that archives are asked for in turn, because of one request."""
 _FORMS: Final = ("/ibi/", "/rep/")
 """Prefixes of a label in old links."""
 _AS_WRITTEN: Final = frozenset((CleanUp.RESOLVER_ADDRESS,))
@@ -63,13 +67,36 @@ class RedirectEndpoint:
         """How many persistent URLs were answered from the cache, but for warm ones."""
 
     async def answer(self, request: Request, wanted: PersistentUrl) -> Response | Resolution:
-        """Resolve a persistent URL; return a redirect, or the resolution if there is none."""
-        preference = preference_of(request.headers.get("accept-language", ""))
-        question = Question.of(wanted, preference)
+        """Resolve a persistent URL; return a redirect, or the resolution if there is none.
+
+        A client that asks for a form of metadata is sent to the first one that an archive has. The
+        others get the item: whether they take its media type is known to its archive alone.
+        """
+        wished = choices_of(request) if is_negotiable(wanted) else ()
+        refused: Resolution | None = None
+        for choice in wished[:MOST_FORMS]:
+            if not choice.format:
+                break
+            found = await self._answer(request, in_form(wanted, choice), is_chosen=True)
+            if isinstance(found, Response):
+                return found
+            if not isinstance(found.outcome, Unserved):  # no form of the item is anywhere
+                return replace(found, question=_question(wanted, request))
+            refused = refused or found
+        if refused is None or Choice("") in wished:
+            return await self._answer(request, wanted)
+        whole = await self._resolve(request, _question(wanted, request))
+        return refused if isinstance(whole.outcome, Redirect) else whole
+
+    async def _answer(
+        self, request: Request, wanted: PersistentUrl, *, is_chosen: bool = False
+    ) -> Response | Resolution:
+        """Resolve a persistent URL; `is_chosen` if the client chose its form by a header."""
+        question = _question(wanted, request)
         addresses = self._clients.of(request)
         disclosed = self._clients.disclosed(addresses)
         is_access = request.method == "GET"
-        received = _received(request, wanted)
+        received = _asked(wanted) if is_chosen else _received(request, wanted)
         now = asyncio.get_running_loop().time()
         readers = {self._clients.disclosed_to_holder(addresses), disclosed}
         found = self._memory.recall(question, readers, now)
@@ -86,7 +113,7 @@ class RedirectEndpoint:
         # The pairs of the item may be anything: such answers are not cached, or they would fill
         # memory.
         depends = found.depends_on_reader or found.only_for
-        if not depends and not wanted.passed_on:
+        if not depends and not wanted.passed_on and not is_chosen:
             self._warm.keep(_target(request), response.raw_headers, found, found.spelled(received))
         return response
 
@@ -139,8 +166,7 @@ class RedirectEndpoint:
             "Cache-Control": "private, no-store" if known.only_for else "no-cache",
             "Link": link(self._base + known.path.decode(), "cite-as"),
         }
-        if known.depends_on_reader:
-            headers["Vary"] = "Accept-Language"
+        headers["Vary"] = "Accept, Accept-Language" if known.depends_on_reader else "Accept"
         return Response(status_code=HTTPStatus.FOUND, headers=headers)
 
 
@@ -163,6 +189,11 @@ def _without_form(text: str) -> str:
     return text
 
 
+def _question(wanted: PersistentUrl, request: Request) -> Question:
+    preference = preference_of(request.headers.get("accept-language", ""))
+    return Question.of(wanted, preference)
+
+
 def _received(request: Request, wanted: PersistentUrl) -> bytes:
     """Return the path and query of a persistent URL as archives are told of them (Table 6.11).
 
@@ -172,8 +203,18 @@ def _received(request: Request, wanted: PersistentUrl) -> bytes:
     if _AS_WRITTEN.issuperset(wanted.cleaned):
         text = without_preferences(_without_form(target_of(request)))
     else:
-        text = replace(wanted, original_required=False, language=None).at("")
+        return _asked(wanted)
     return b"" if len(text) > LONGEST_TARGET else text.encode()
+
+
+def _asked(wanted: PersistentUrl) -> bytes:
+    text = replace(wanted, original_required=False, language=None).at("")
+    return b"" if len(text) > LONGEST_TARGET else text.encode()
+
+
+def choices_of(request: Request) -> tuple[Choice, ...]:
+    """Return the forms of an item that the client of a request accepts, the dearest first."""
+    return choices(",".join(request.headers.getlist("accept")))
 
 
 def question_of(request: Request) -> tuple[PersistentUrl, Question]:

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple, Self
 from ibi.foundation.pages.templates import ProblemView
 from ibi.identifier.description import Description
 from ibi.identifier.label import Label
-from ibi.metadata.formats import FORMATS
+from ibi.metadata.negotiation import OFFERED
 from ibi.model.archive_record import RegistrationKey
 from ibi.model.registration import ArchiveState, RegisteredArchive
 from ibi.resolver.ports.store import Challenge
@@ -264,7 +264,7 @@ class OutcomeView:
         """The formats of metadata that archives have, if another one was asked for."""
         asked = (verb for step in self.explanation.steps for verb in step.verbs)
         has_format = any(verb.startswith("GetMetadata(") for verb in asked)
-        return tuple(FORMATS) if has_format and self.explanation.outcome == "unserved" else ()
+        return OFFERED if has_format and self.explanation.outcome == "unserved" else ()
 
     @property
     def language(self) -> str:

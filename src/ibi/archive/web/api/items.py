@@ -35,8 +35,8 @@ from ibi.foundation.web.operations import AuthorizedRequest
 from ibi.foundation.web.request_body import decoded, number_of
 from ibi.identifier.label import Label, parse
 from ibi.identifier.language import Language
-from ibi.metadata import oai_dc
-from ibi.metadata.formats import FORMATS
+from ibi.metadata.crosswalks import oai_dc
+from ibi.metadata.formats import FORMATS, formats_of
 from ibi.metadata.json_record import record_as_dict
 from ibi.model.item import State
 from ibi.model.metadata_record import MetadataRecord
@@ -192,11 +192,11 @@ class ItemsApi:
         if not name:
             return json_answer(record_as_dict(record))
         written = FORMATS.get(name)
-        if written is None:
+        if written is None or not written.describes(record):
             msg = Sentence(
                 "Metadata are not offered as %(name)s, only as %(known)s.",
                 name=shown(name),
-                known=", ".join(FORMATS),
+                known=", ".join(formats_of(record)),
             )
             raise HTTPException(HTTPStatus.NOT_ACCEPTABLE, msg)
         published = look.item.published(record, self._publisher)

@@ -55,22 +55,31 @@ def json_ld(item: Item, record: MetadataRecord, files: Iterable[File], place: Pl
     if is_collection(item, record):
         value["@type"] = COLLECTION
     value["mainEntityOfPage"] = {"@type": "WebPage", "@id": place.page}
-    value |= _relations(item, place)
+    for name, found in _relations(item, place).items():
+        value[name] = [*_listed(value.get(name)), *found]
+    catalog = {"@type": "DataCatalog", "name": place.archive, "url": f"{place.base}/"}
+    value["includedInDataCatalog"] = catalog
     return htmlsafe_json_dumps(value)
 
 
-def _relations(item: Item, place: Place) -> dict[str, Any]:
-    """Return what the record does not know: collections, the archive, the edition before."""
-    found: dict[str, Any] = {}
+def _relations(item: Item, place: Place) -> dict[str, list[Any]]:
+    """Return what the record does not know: collections, and the edition before."""
+    found: dict[str, list[Any]] = {}
     if place.collections:
         found["isPartOf"] = [
             {"@type": COLLECTION, "@id": _persistent(forms, place), "name": title}
             for forms, title in place.collections
         ]
     if item.previous_edition is not None:
-        found["isBasedOn"] = {"@id": _persistent(item.previous_edition, place)}
-    catalog = {"@type": "DataCatalog", "name": place.archive, "url": f"{place.base}/"}
-    return {**found, "includedInDataCatalog": catalog}
+        found["isBasedOn"] = [{"@id": _persistent(item.previous_edition, place)}]
+    return found
+
+
+def _listed(value: object) -> list[Any]:
+    """Return the values of a property, which may be alone."""
+    if value is None:
+        return []
+    return value if isinstance(value, list) else [value]
 
 
 def _persistent(forms: Forms, place: Place) -> str:

@@ -25,7 +25,7 @@ from ibi.archive.web.signposting.web_links import (
 )
 from ibi.archive.web.urls import ArchiveUrls
 from ibi.metadata import licence, orcid
-from ibi.metadata.formats import FORMATS
+from ibi.metadata.formats import FORMATS, formats_of
 from ibi.metadata.schema_types import ABOUT_PAGE, SCHEMA_ORG, schema_type
 from ibi.model.item import File, Item, State
 from ibi.model.label_pair import Forms
@@ -55,7 +55,7 @@ class Signposts:
         item, record = look.item, look.record
         links = [*self._beginning(item), *_types(item, record)]
         if look.metadata is not None and record is not None:
-            links += self._described_by(look.metadata.item.forms)
+            links += self._described_by(look.metadata.item.forms, record)
             links += _licence(record)
             links += _authors(record)
         links += (self._item(item, file) for file in files)
@@ -91,7 +91,7 @@ class Signposts:
             *self._linksets(look.item.forms),
             WebLink(ABOUT_PAGE, "type"),
             *(
-                self._described_by(look.metadata.item.forms)
+                self._described_by(look.metadata.item.forms, look.record)
                 if look.metadata and look.record
                 else ()
             ),
@@ -108,7 +108,7 @@ class Signposts:
                 yield replace(link, anchor=page)
         if metadata is None or look.record is None:
             return
-        for link in self._described_by(metadata.item.forms):
+        for link in self._described_by(metadata.item.forms, look.record):
             yield WebLink(page, "describes", _HTML, link.target)
         for file in files:
             anchor = self._item(item, file).target
@@ -128,10 +128,10 @@ class Signposts:
         yield WebLink(f"{self._urls.base}{LINKSETS}{label}", "linkset", LINKSET)
         yield WebLink(f"{self._urls.base}{LINKSETS_JSON}{label}", "linkset", LINKSET_JSON)
 
-    def _described_by(self, metadata: Forms) -> Iterator[WebLink]:
+    def _described_by(self, metadata: Forms, record: MetadataRecord) -> Iterator[WebLink]:
         page = self.page_of(metadata)
-        for name, format_ in FORMATS.items():
-            yield WebLink(f"{page}?choice={name}", "describedby", format_.media_type)
+        for name in formats_of(record):
+            yield WebLink(f"{page}?choice={name}", "describedby", FORMATS[name].media_type)
 
     def _item(self, item: Item, file: File) -> WebLink:
         url = f"{self._urls.base}/col/{item.forms.label.spelling}/doc/{in_url(file.path)}"

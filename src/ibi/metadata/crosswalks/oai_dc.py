@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any, Final
 
 from lxml import etree
@@ -10,6 +9,7 @@ from lxml import etree
 from ibi.errors import LabelError, MetadataError, Sentence, shown
 from ibi.identifier.label import parse
 from ibi.identifier.persistent_url import PersistentUrl
+from ibi.metadata.crosswalks.xml_writing import LANG, add, document, root_of
 from ibi.metadata.dublin_core import ELEMENTS, elements
 from ibi.metadata.json_record import MOST_VALUES, record_from
 from ibi.metadata.licence import licence_at
@@ -23,47 +23,39 @@ NAMESPACE: Final = "http://www.openarchives.org/OAI/2.0/oai_dc/"
 SCHEMA: Final = "http://www.openarchives.org/OAI/2.0/oai_dc.xsd"
 
 _DC: Final = "http://purl.org/dc/elements/1.1/"
-_XSI: Final = "http://www.w3.org/2001/XMLSchema-instance"
-_LANG: Final = "{http://www.w3.org/XML/1998/namespace}lang"
 _NAMES: Final = {f"{{{_DC}}}{name}": name for name in ELEMENTS}
 _ROOT: Final = f"{{{NAMESPACE}}}dc"
 _DEEPEST: Final = 2
 _MULTILINE: Final = frozenset(("description",))
 
-# XML 1.0, 2.2: characters that a document may not contain, not even as a reference.
-_NOT_XML: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
-
-def write(record: MetadataRecord, forms: Forms, base: str) -> bytes:
+def element(record: MetadataRecord, forms: Forms, base: str) -> etree._Element:
     """Return the record of the item with these labels as XML; `base` begins persistent URLs.
 
     The identifiers are the persistent URL by the shorter label, each label as an "ibi:" name, and
     those of the record.
     """
-    root = etree.Element(_ROOT, nsmap={"oai_dc": NAMESPACE, "dc": _DC, "xsi": _XSI})
-    root.set(f"{{{_XSI}}}schemaLocation", f"{NAMESPACE} {SCHEMA}")
+    root = root_of(_ROOT, {"oai_dc": NAMESPACE, "dc": _DC}, SCHEMA)
     own = [PersistentUrl(forms.short).at(base), *(f"ibi:{label.spelling}" for label in forms)]
     for identifier in own:
-        _add(root, "identifier", identifier)
+        add(root, f"{{{_DC}}}identifier", identifier)
     for name, text in elements(record):
-        _add(root, name, text.value, text.language)
-    return etree.tostring(root, encoding="UTF-8", xml_declaration=True, pretty_print=True)
+        add(root, f"{{{_DC}}}{name}", text.value, text.language)
+    return root
 
 
-def _add(root: etree._Element, name: str, text: str, language: str = "") -> None:
-    element = etree.SubElement(root, f"{{{_DC}}}{name}")
-    element.text = _NOT_XML.sub("\N{REPLACEMENT CHARACTER}", text)
-    if language:
-        element.set(_LANG, _NOT_XML.sub("", language))
+def write(record: MetadataRecord, forms: Forms, base: str) -> bytes:
+    """Return the same as a document."""
+    return document(element(record, forms, base))
 
 
-def read(document: bytes) -> MetadataRecord:
+def read(content: bytes) -> MetadataRecord:
     """Parse a record; MetadataError if the document is not valid, or has a DOCTYPE.
 
     Identifiers that are an IBI are left out: they belong to the item, not to the record.
     """
     target = _RecordTarget()
-    send_events(document, target)
+    send_events(content, target)
     return target.record()
 
 
@@ -86,7 +78,7 @@ class _RecordTarget:
                         "The document begins with %(tag)s and not with oai_dc.", tag=shown(tag)
                     )
                 )
-            self._default_language = attributes.get(_LANG, "")
+            self._default_language = attributes.get(LANG, "")
             return
         name = _NAMES.get(tag)
         if name is None or self._depth > _DEEPEST:
@@ -103,7 +95,7 @@ class _RecordTarget:
                     most=MOST_VALUES,
                 )
             )
-        self._language = attributes.get(_LANG, self._default_language)
+        self._language = attributes.get(LANG, self._default_language)
         self._text = []
 
     def data(self, text: str) -> None:
