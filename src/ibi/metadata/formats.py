@@ -74,6 +74,11 @@ class Format:
     """Whether the format is one for an item: some are for theses only."""
 
     @property
+    def is_limited(self) -> bool:
+        """Whether there are items that the format is not for."""
+        return self.describes is not _any
+
+    @property
     def media_type(self) -> str:
         """The media type alone, as links have it (RFC 8288, 3.4.1)."""
         return self.content_type.partition(";")[0]

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 import pytest
 from lxml import etree
@@ -25,6 +25,7 @@ with warnings.catch_warnings():  # its regular expressions are older than Python
     from sickle.oaiexceptions import CannotDisseminateFormat, IdDoesNotExist
 
 NAMES = {"oai": "http://www.openarchives.org/OAI/2.0/"}
+TYPES = {5: "Thesis", 6: "Doctoral thesis"}
 SCHEMA = etree.XMLSchema(etree.parse(Path("tests/support/schemas/OAI-PMH.xsd")))
 
 
@@ -90,7 +91,7 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Repository]
                 metadata={
                     "titles": [{"value": f"Title {number} <&> ção", "language": "pt"}],
                     "creators": [{"family": "Silva", "given": "Ana"}],
-                    "types": ["Thesis" if number == 5 else "Journal article"],
+                    "types": [TYPES.get(number, "Journal article")],
                     "dates": ["2026"],
                 },
                 **({"readers": ["10.1.2.0/24"]} if number == 4 else {}),
@@ -140,7 +141,10 @@ def test_sickle_and_scythe_harvest_all_that_is_public(repository: Repository) ->
         assert {each.identifier for each in headers} == expected
         listed: list[Any] = list(scythe.list_sets())
         sets = {each.setName: each.setSpec for each in listed}
-        assert sets.keys() == {"Collection", "Field notes", "Journal article", "Thesis"}
+        assert sets.keys() == {
+            *("Collection", "Field notes", "Journal article", "Thesis", "Doctoral thesis"),
+            "mtd-br",
+        }
         assert value_of(sets["Field notes"]) == repository.collection["ibip"]
         members: list[Any] = list(
             scythe.list_records(metadata_prefix="oai_dc", set_=sets["Field notes"])
@@ -164,6 +168,33 @@ def test_sickle_and_scythe_harvest_all_that_is_public(repository: Repository) ->
         sickle.ListRecords(metadataPrefix="marcxml")
     with pytest.raises(IdDoesNotExist):
         sickle.GetRecord(identifier=f"oai:{HOST}:8JMKD3MGP7W/3EPGUE5", metadataPrefix="oai_dc")
+
+
+def test_items_are_harvested_in_each_format_that_is_for_them(repository: Repository) -> None:
+    sickle = Sickle(repository.address)
+    prefixes = [each.metadataPrefix for each in sickle.ListMetadataFormats()]
+    assert prefixes == ["oai_dc", "oai_datacite", "oai_openaire", "mtd-br"]
+    every = [each.header.identifier for each in sickle.ListRecords(metadataPrefix="oai_dc")]
+    for prefix in prefixes[1:3]:
+        records = list(sickle.ListRecords(metadataPrefix=prefix))
+        assert [record.header.identifier for record in records] == every
+        assert sum("Title 2 &lt;&amp;&gt;" in record.raw for record in records) == 1
+    thesis = repository.identifier(6)
+    for asked in ({}, {"set": f"type:{quote('Doctoral thesis')}".replace("%", "~")}):
+        [record] = sickle.ListRecords(metadataPrefix="mtd-br", **asked)
+        assert record.header.identifier == thesis
+        [header] = sickle.ListIdentifiers(metadataPrefix="mtd-br", **asked)
+        assert header.identifier == thesis
+    known = {
+        number: [
+            each.metadataPrefix
+            for each in sickle.ListMetadataFormats(identifier=repository.identifier(number))
+        ]
+        for number in (5, 6)
+    }
+    assert known == {5: prefixes[:3], 6: prefixes}
+    with pytest.raises(CannotDisseminateFormat):
+        sickle.GetRecord(identifier=repository.identifier(5), metadataPrefix="mtd-br")
 
 
 def test_every_answer_is_valid_and_errors_are_those_of_the_protocol(

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 from urllib.parse import quote, unquote
 
 from ibi.archive.archive import Archive, ItemWithMetadata
-from ibi.archive.harvest.formats import HARVEST_FORMATS, HarvestFormat
 from ibi.archive.item_list import described
 from ibi.archive.ports.harvest import END_OF_TIME, HarvestPlace, HarvestRow
 from ibi.archive.rules.harvest.document import (
@@ -23,11 +22,14 @@ from ibi.archive.rules.harvest.document import (
     Repository,
     SetNote,
 )
-from ibi.archive.rules.harvest.publication import COLLECTION, value_of
+from ibi.archive.rules.harvest.publication import COLLECTION, FORMAT, value_of
 from ibi.archive.rules.harvest.request import HarvestRequest
 from ibi.archive.rules.harvest.resumption import Resumption, ResumptionTokens
 from ibi.errors import HarvestError, LabelError, shown
+from ibi.identifier.instant import Instant
 from ibi.identifier.label import parse
+from ibi.metadata.crosswalks.item_facts import ItemFacts
+from ibi.metadata.formats import HARVESTED, Format
 from ibi.model.clock import SECOND
 from ibi.model.item import State
 from ibi.model.metadata_record import MetadataRecord
@@ -38,6 +40,8 @@ _LOCAL: Final = "/:?@&=+$,;-_.!~*'()"
 """Characters of a label that stand in an identifier as they are."""
 _HEADERS_A_RECORD: Final = 10
 """How many headers, or sets, a page has for each record of a page of records."""
+_ROWS_AT_ONCE: Final = 1000
+"""Rows of the log that are read at once where not all of a set are wanted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +78,6 @@ class Harvest:
         settings: HarvestSettings,
         secret: bytes,
         base: Callable[[], str],
-        formats: Mapping[str, HarvestFormat] = HARVEST_FORMATS,
     ) -> None:
         """Answer for an archive; `base` returns how persistent URLs begin."""
         self._archive = archive
@@ -83,7 +86,6 @@ class Harvest:
         self._settings = settings
         self._tokens = ResumptionTokens(secret)
         self._base = base
-        self._formats = formats
         self._start = f"oai:{settings.namespace}:"
 
     def is_whole(self) -> bool:
@@ -131,9 +133,14 @@ class Harvest:
         )
 
     def _list_formats(self, request: HarvestRequest) -> tuple[FormatNote, ...]:
-        if request.identifier and self._row(request.identifier).deleted:
+        row = self._row(request.identifier) if request.identifier else None
+        if row is not None and row.deleted:
             raise HarvestError("noMetadataFormats", "The item was deleted.")
-        return tuple(each.note for each in self._formats.values())
+        return tuple(
+            FormatNote(prefix, each.harvested.schema, each.harvested.namespace)
+            for prefix, each in HARVESTED.items()
+            if each.harvested and (row is None or _is_for(prefix, row))
+        )
 
     def _list_sets(self, request: HarvestRequest) -> Part:
         place = self._tokens.read(request) if request.token else Resumption(request=request)
@@ -168,8 +175,10 @@ class Harvest:
         return titles
 
     def _record(self, request: HarvestRequest) -> Record:
-        format_ = self._format(request.prefix)
+        format_ = _format(request.prefix)
         row = self._row(request.identifier)
+        if not _is_for(request.prefix, row):
+            raise HarvestError("cannotDisseminateFormat", "The format is not one for this item.")
         [record] = self._records([row], format_)
         return record
 
@@ -187,27 +196,21 @@ class Harvest:
             pass
         raise HarvestError("idDoesNotExist", f"There is no item {shown(identifier)}.")
 
-    def _format(self, prefix: str) -> HarvestFormat:
-        format_ = self._formats.get(prefix)
-        if format_ is None:
-            raise HarvestError("cannotDisseminateFormat", f"There is no format {shown(prefix)}.")
-        return format_
-
     def _list(self, request: HarvestRequest) -> Part:
         """Return a part of a list of records or headers."""
         place = self._tokens.read(request) if request.token else None
         asked = request if place is None else place.request
-        format_ = self._format(asked.prefix)
+        format_ = _format(asked.prefix)
         if place is None:
             place = Resumption(request=request, stamp=request.since, number=-1)
         is_short = request.verb == "ListIdentifiers"
         size = self._settings.page * (_HEADERS_A_RECORD if is_short else 1)
         after = HarvestPlace(place.stamp, place.number)
-        rows = self._log.page(after, asked.until, size + 1, asked.set_spec)
+        rows = self._rows(after, asked.until, size + 1, asked)
         if not rows and request.token:
             # All that was left has changed since, and has a later date. A list has an end, so
             # one of these is sent, which the next harvest would get.
-            rows = self._log.page(after, END_OF_TIME, 1, asked.set_spec)
+            rows = self._rows(after, END_OF_TIME, 1, asked)
         if not rows:
             raise HarvestError("noRecordsMatch", "No record matches the request.")
         sent = rows[:size]
@@ -221,7 +224,23 @@ class Harvest:
             return Part(tuple(map(self._header, sent)), token, place.sent)
         return Part(tuple(self._records(sent, format_)), token, place.sent)
 
-    def _records(self, rows: Sequence[HarvestRow], format_: HarvestFormat) -> list[Record]:
+    def _rows(
+        self, after: HarvestPlace, until: int, size: int, asked: HarvestRequest
+    ) -> list[HarvestRow]:
+        """Return rows of the set that is asked for, of items that the format is for."""
+        limit = FORMAT + asked.prefix if HARVESTED[asked.prefix].is_limited else ""
+        if not asked.set_spec or not limit:
+            return self._log.page(after, until, size, asked.set_spec or limit)
+        found: list[HarvestRow] = []
+        while len(found) < size:
+            rows = self._log.page(after, until, _ROWS_AT_ONCE, asked.set_spec)
+            found += (row for row in rows if limit in row.sets)
+            if len(rows) < _ROWS_AT_ONCE:
+                break
+            after = rows[-1].place
+        return found[:size]
+
+    def _records(self, rows: Sequence[HarvestRow], format_: Format) -> list[Record]:
         found = self._items.find_all([row.label for row in rows if not row.deleted])
         looks = {
             look.item.forms.label.canonical: look
@@ -229,18 +248,38 @@ class Harvest:
         }
         return [self._written(row, looks.get(row.label), format_) for row in rows]
 
-    def _written(
-        self, row: HarvestRow, look: ItemWithMetadata | None, format_: HarvestFormat
-    ) -> Record:
+    def _written(self, row: HarvestRow, look: ItemWithMetadata | None, format_: Format) -> Record:
         # An item that changed after its row was read has a later row, which says it again.
         if row.deleted or look is None or look.item.state is not State.ORIGINAL:
             return Record(replace(self._header(row), deleted=True))
         record = look.record or MetadataRecord(titles=())
         published = look.item.published(record, self._settings.publisher)
-        return Record(self._header(row), format_.write(look.item, published, self._base()))
+        return Record(self._header(row), self._document(look, published, format_))
+
+    def _document(self, look: ItemWithMetadata, record: MetadataRecord, format_: Format) -> bytes:
+        item = look.item
+        updated = look.metadata.item.updated if look.metadata else item.updated
+        facts = ItemFacts(
+            updated=Instant(updated // SECOND),
+            archive=self._settings.publisher,
+            restricted=bool(item.readers),
+        )
+        return format_.of_item(record, item.forms, self._base(), facts)
 
     def _header(self, row: HarvestRow) -> Header:
         return Header(self._identifier(row), row.stamp, row.sets, row.deleted)
 
     def _identifier(self, row: HarvestRow) -> str:
         return f"{self._start}{quote(row.name, safe=_LOCAL)}"
+
+
+def _is_for(prefix: str, row: HarvestRow) -> bool:
+    """Return whether a format is one for an item."""
+    return not HARVESTED[prefix].is_limited or FORMAT + prefix in row.sets
+
+
+def _format(prefix: str) -> Format:
+    found = HARVESTED.get(prefix)
+    if found is None:
+        raise HarvestError("cannotDisseminateFormat", f"There is no format {shown(prefix)}.")
+    return found

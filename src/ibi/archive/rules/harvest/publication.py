@@ -9,12 +9,15 @@ from typing import Final
 
 from ibi.archive.rules.manifest import document
 from ibi.archive.rules.search.document import facets_of
+from ibi.metadata.formats import HARVESTED
 from ibi.model.item import Item, State
 from ibi.model.label_pair import Forms
 from ibi.model.metadata_record import MetadataRecord
 
 TYPE: Final = "type:"
 COLLECTION: Final = "collection:"
+FORMAT: Final = "format:"
+"""Begins the set of items that a format is for, if it is not for all."""
 _PLAIN: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.!*'()")
 """The characters of a setSpec (OAI-PMH 2.0, 2.6) without `~`, which begins an escape here."""
 _LONGEST: Final = 200
@@ -44,7 +47,12 @@ def sets_of(item: Item, record: MetadataRecord | None) -> tuple[str, ...]:
     facets = facets_of(item, record)
     collections = (f"{COLLECTION}{_spelled(value)}" for value in facets["collection"])
     types = (f"{TYPE}{_spelled(value)}" for value in facets["type"])
-    return tuple(dict.fromkeys((*collections, *types)))
+    formats = (
+        f"{FORMAT}{prefix}"
+        for prefix, each in HARVESTED.items()
+        if each.is_limited and record is not None and each.describes(record)
+    )
+    return tuple(dict.fromkeys((*collections, *types, *formats)))
 
 
 def value_of(set_spec: str) -> str:
