@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Final
 
 from ibi.archive.harvest import Harvest, Withdrawals
@@ -13,6 +14,7 @@ from ibi.archive.web.signposting.signposts import Signposts
 from ibi.archive.web.urls import ArchiveUrls
 from ibi.archive.wiring.capabilities import Capability
 from ibi.archive.wiring.instance import Instance
+from ibi.errors import StorageError
 
 _FOLDER: Final = "dumps"
 
@@ -27,9 +29,12 @@ def build_harvest(
 
 def harvest_capability(instance: Instance, urls: ArchiveUrls) -> Capability:
     """Build what makes the files of harvesters."""
+    files = HarvestFolder(instance.settings.folder / _FOLDER)
+    with suppress(StorageError):  # the archive serves also from a full disk
+        files.make()
     making = Harvest(
         instance.archive,
-        HarvestFolder(instance.settings.folder / _FOLDER),
+        files,
         f"{urls.base}/",
         lambda: urls.persistent_base,
         Signposts(urls).page_of,
