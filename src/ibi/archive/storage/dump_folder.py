@@ -74,8 +74,13 @@ class DumpFolder:
     """The files of the last run; a process that only reads has them too."""
 
     def __init__(self, folder: Path) -> None:
-        """Use a folder, which is made by the first run."""
+        """Use a folder, which `make` makes."""
         self._folder = folder
+
+    def make(self) -> None:
+        """Make the folder for its owner alone, unless it is there."""
+        with disk_errors(str(self._folder)):
+            make_private(self._folder)
 
     def index(self) -> DumpIndex | None:
         """Return what was made last; None if there is nothing, or of another version."""
@@ -108,8 +113,8 @@ class DumpFolder:
     @contextmanager
     def write(self, run: str) -> Iterator[_Writer]:
         """Begin a run, whose files are removed unless they are published in the block."""
+        self.make()
         with disk_errors(str(self._folder)):
-            make_private(self._folder)
             make_private(self._folder / run)
         writer = _Writer(self._folder, run)
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Final
 
 from ibi.archive.ports.catalogue import Catalogue
@@ -13,6 +14,7 @@ from ibi.archive.web.signposting.signposts import Signposts
 from ibi.archive.web.urls import ArchiveUrls
 from ibi.archive.wiring.capabilities import Capability
 from ibi.archive.wiring.instance import Instance
+from ibi.errors import StorageError
 
 _FOLDER: Final = "dumps"
 
@@ -25,9 +27,12 @@ def build_dump(settings: ArchiveSettings, catalogue: Catalogue, urls: ArchiveUrl
 
 def dump_capability(instance: Instance, urls: ArchiveUrls) -> Capability:
     """Build what makes the files of harvesters."""
+    files = DumpFolder(instance.settings.folder / _FOLDER)
+    with suppress(StorageError):  # the archive serves also from a full disk
+        files.make()
     making = PublicDump(
         instance.archive,
-        DumpFolder(instance.settings.folder / _FOLDER),
+        files,
         f"{urls.base}/",
         lambda: urls.persistent_base,
         Signposts(urls).page_of,
