@@ -30,8 +30,8 @@ LONG: dict[str, str] = {}
 SHORT: dict[str, str] = {}
 """Modules that may be shorter although one other imports them, and why."""
 OF_THE_WHOLE = {
-    *("architecture", "attacks", "browser", "conformance", "faults", "federation", "simulation"),
-    *("support", "vectors"),
+    *("architecture", "attacks", "browser", "conformance", "faults", "federation", "interop"),
+    *("simulation", "support", "vectors"),
 }
 """Folders of tests that judge several programs or the whole, or serve other tests."""
 
