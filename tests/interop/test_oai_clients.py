@@ -28,10 +28,10 @@ use strict; use warnings; use HTTP::OAI;
 my $harvester = HTTP::OAI::Harvester->new(baseURL => $ARGV[0]);
 my $about = $harvester->Identify;
 die $about->message if $about->is_error;
-my $records = $harvester->ListRecords(metadataPrefix => 'oai_dc');
-while (my $record = $records->next) {
+my $records = $harvester->ListRecords(metadataPrefix => 'oai_dc', onRecord => sub {
+    my $record = shift;
     print $record->identifier, "\t", ($record->header->is_deleted ? 'deleted' : ''), "\n";
-}
+});
 die $records->message if $records->is_error;
 """
 

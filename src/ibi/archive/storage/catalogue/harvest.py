@@ -28,6 +28,8 @@ _PART: Final = 100
 _WHOLE: Final = 2**62
 """The value of `filled` when all items that are older than the log have been logged."""
 _ROW: Final = "SELECT label, number, stamp, name, deleted, sets FROM archive_harvest"
+_QUICK_ROWS: Final = 1001
+"""Rows that are read in the common connection, within some milliseconds."""
 _GONE: Final = b"-"
 """The digest of an item that is not published any more."""
 
@@ -76,9 +78,10 @@ class SqlHarvestLog:
         order = f"AND stamp <= $3 ORDER BY stamp, number LIMIT {limit:d}"
         if not set_spec:
             where = f"WHERE (stamp, number) > ($1, $2) {order}"
-            return [_row(row) for row in self._survey(f"{_ROW} {where}", *after, until)]
+            return [_row(row) for row in self._rows(limit, f"{_ROW} {where}", *after, until)]
         order = order.replace("$3", "$4")
-        numbers = self._survey(
+        numbers = self._rows(
+            limit,
             "SELECT number FROM archive_harvest_set "  # noqa: S608  # a number
             f"WHERE spec = $1 AND (stamp, number) > ($2, $3) {order}",
             set_spec,
@@ -87,17 +90,22 @@ class SqlHarvestLog:
         )
         return self._numbered([number for (number,) in numbers])
 
+    def _rows(self, limit: int, select: str, *values: object) -> list[tuple[Any, ...]]:
+        # To open a connection takes longer than to read few rows; for many, other reads would wait.
+        read = self._read if limit <= _QUICK_ROWS else self._survey
+        return read(select, *values)
+
     def _numbered(self, numbers: Sequence[int]) -> list[HarvestRow]:
         rows: list[HarvestRow] = []
         for group in groups(numbers):
             select = f"{_ROW} WHERE number IN {marks(1, len(group))}"
-            rows += [_row(row) for row in self._survey(select, *group)]
+            rows += [_row(row) for row in self._read(select, *group)]
         return sorted(rows, key=lambda row: row.place)
 
     def changes(self, after: int, limit: int) -> list[HarvestRow]:
         """Return rows numbered greater than `after`, in the order of numbers."""
         select = f"{_ROW} WHERE number > $1 ORDER BY number LIMIT {limit:d}"
-        return [_row(row) for row in self._survey(select, after)]
+        return [_row(row) for row in self._rows(limit, select, after)]
 
     def sets(self, after: str, limit: int) -> list[str]:
         """Return sets after one, in order; at most 1000 are asked for."""
