@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from ibi.metadata import bibtex, csl_json, oai_dc, ris
+from ibi.metadata import bibtex, csl_json, erc, oai_dc, ris
 from ibi.model.label_pair import Forms
 from ibi.model.metadata_record import MetadataRecord
 
@@ -44,5 +44,6 @@ FORMATS: Final = {
         Format("bibtex", "BibTeX", bibtex.MEDIA_TYPE, bibtex.write, "bib"),
         Format("ris", "RIS", ris.MEDIA_TYPE, ris.write, "ris"),
         Format("csl", "CSL-JSON", csl_json.MEDIA_TYPE, csl_json.write, "json"),
+        Format("erc", "ERC", erc.MEDIA_TYPE, erc.write),
     )
 }

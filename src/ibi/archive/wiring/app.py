@@ -37,6 +37,9 @@ from ibi.archive.web.figures import ArchiveReadings
 from ibi.archive.web.item_pages import ItemPages
 from ibi.archive.web.landing import LandingPages
 from ibi.archive.web.metrics import BOUNDS, ArchiveMetrics, archive_status
+from ibi.archive.web.names.content_names import ContentNames
+from ibi.archive.web.names.domain_registration import DomainRegistrationApi
+from ibi.archive.web.names.reconciliation_routes import ReconciliationRoutes
 from ibi.archive.web.pages import Pages
 from ibi.archive.web.protocol import ArchiveService
 from ibi.archive.web.public_routes import PublicRoutes
@@ -158,6 +161,8 @@ def archive_app(instance: Instance, *, has_readers: bool = False) -> tuple[Starl
             *SitePages(templates).routes,
             *StatisticsPage(catalogue.statistics, clock, templates).routes,
             *DiscoveryRoutes(instance.archive, settings.name, searches, urls, templates).routes,
+            *ContentNames(catalogue.items, settings.address).routes,
+            *ReconciliationRoutes(settings.name, searches, urls).routes,
             *PublicRoutes(
                 instance.archive,
                 answering,
@@ -267,6 +272,7 @@ def _administration_capability(
     """Build the administration of the archive, its links and tokens."""
     archive, settings = instance.archive, instance.settings
     service = urls.identity.service
+    signing = SigningKey(instance.catalogue.settings)
     rep, ibip = (str(label or "") for label in (service.rep, service.ibip))
     about = ArchiveAnswer(
         settings.name,
@@ -275,13 +281,14 @@ def _administration_capability(
         0,
         [*FORMATS],
         metadata.version("ibi"),
-        SigningKey(instance.catalogue.settings).public(),
+        signing.public(),
         instance.identity(),
     )
     return Capability(
         apis=(
             AdministrationApi(archive, urls, linking, about),
             HealthApi(health),
+            DomainRegistrationApi(settings.address, service, signing.public, signing.sign),
             TokensApi(archive.catalogue.tokens, tokens, token_history(archive), UnknownError),
             FiguresApi(archive.catalogue.figures, archive.clock, BOUNDS),
         )

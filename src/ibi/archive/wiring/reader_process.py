@@ -29,6 +29,8 @@ from ibi.archive.web.discovery.routes import DiscoveryRoutes
 from ibi.archive.web.forwarding import Forwarder
 from ibi.archive.web.item_pages import ItemPages
 from ibi.archive.web.metrics import ArchiveMetrics, archive_status
+from ibi.archive.web.names.content_names import ContentNames
+from ibi.archive.web.names.reconciliation_routes import ReconciliationRoutes
 from ibi.archive.web.public_routes import PublicRoutes
 from ibi.archive.web.reader_access import ReaderAccess
 from ibi.archive.web.reader_process import ReaderService, reader_application
@@ -136,6 +138,8 @@ def reader_app(instance: ReaderInstance, writer: Forwarder) -> Starlette:
         *SitePages(templates).routes,
         *StatisticsPage(catalogue.statistics, clock, templates).routes,
         *DiscoveryRoutes(archive, settings.name, searches, urls, templates).routes,
+        *ContentNames(catalogue.items, settings.address).routes,
+        *ReconciliationRoutes(settings.name, searches, urls).routes,
         *PublicRoutes(archive, answering, urls, pages, readers, landing, usage).routes,
     ]
     figures = _figures(metrics, sender(writer.notify, FIGURES))
