@@ -933,7 +933,7 @@ def test_the_archive_tells_what_it_is(archive: ArchiveServer) -> None:
     assert about["name"] == "Arquivo de prova"
     assert about["address"] == archive.address
     assert about["service"]["rep"] == archive.service
-    assert about["formats"] == ["oai_dc", "bibtex", "ris", "csl"]
+    assert about["formats"] == ["oai_dc", "bibtex", "ris", "csl", "erc"]
     assert archive.get("/healthz").body == b"alive\n"
     assert archive.get("/readyz").body == b"ready\n"
     assert b"ibi_archive_requests_total" in archive.get("/metrics").body
