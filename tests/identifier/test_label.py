@@ -36,6 +36,7 @@ NOW = Instant(1_794_700_800)  # November 2026
         ("http://urlib.net/rep/{}", ["resolver-address", "ibi-prefix"]),
         ("ibi:{}", ["ibi-prefix"]),
         ("ibi/{}", ["ibi-prefix"]),
+        ("upn:{}", ["ibi-prefix"]),
         ("IBI: {}", ["space-inside", "ibi-prefix"]),
         ("{}%3A", ["percent-encoding", "url-tail"]),
         ("{}%21", ["percent-encoding", "url-tail"]),

@@ -40,7 +40,7 @@ _SENTENCES: Final = {
     CleanUp.FINAL_PUNCTUATION: "a sentence's final punctuation was dropped",
     CleanUp.SPACE_INSIDE: "blanks or line breaks inside it were closed up",
     CleanUp.RESOLVER_ADDRESS: "a resolver's address before it was dropped",
-    CleanUp.IBI_PREFIX: 'an introducing "ibi:", "ibi/" or "rep/" was dropped',
+    CleanUp.IBI_PREFIX: 'an introducing "ibi:", "upn:", "ibi/" or "rep/" was dropped',
     CleanUp.PERCENT_ENCODING: "percent-encoded characters were decoded",
     CleanUp.REPORT_TYPE: "a report type after it was dropped",
     CleanUp.URL_TAIL: "modifiers, path or query of a persistent URL after it were set aside",
@@ -52,7 +52,7 @@ _INVISIBLE: Final = frozenset("\u00ad\u200b\u200c\u200d\u2060\ufeff")
 _FINAL: Final = frozenset(".,")
 # "@" may be part of a label, the other characters part of the modifiers that may follow one.
 _ENCODED: Final = re.compile(r"%(?:40|21|28|29|2[Bb]|3[Aa])")
-# http://resolver/ibi/<ibi>, resolver:8800/<ibi>, /rep/<ibi>, ibi:<ibi>
+# http://resolver/ibi/<ibi>, resolver:8800/<ibi>, /rep/<ibi>, ibi:<ibi>, upn:<ibi>
 _SCHEME_AND_HOST: Final = re.compile(
     r"[Hh][Tt][Tt][Pp][Ss]?://[\w.~%!$&'()*+,;=:@\[\]-]+/"  # RFC 3986, 3.2, and other scripts
 )
@@ -61,7 +61,7 @@ _BARE_HOST: Final = re.compile(
 )
 _PATH_OR_QUERY: Final = re.compile("[/?]")
 _ADDRESS: Final = re.compile(f"{_SCHEME_AND_HOST.pattern}|{_BARE_HOST.pattern}|/")
-_INTRODUCTION: Final = re.compile(r"/?(?:[Ii][Bb][Ii][:/]|[Rr][Ee][Pp]/)")
+_INTRODUCTION: Final = re.compile(r"/?(?:[Ii][Bb][Ii][:/]|[Uu][Pp][Nn]:|[Rr][Ee][Pp]/)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,8 +134,8 @@ def reopened(text: str, cleaned: Cleaned, end: int) -> Cleaned:
 def introductions(text: str) -> list[tuple[int, tuple[CleanUp, ...]]]:
     """Return the positions where an identifier may begin, the likeliest first.
 
-    An identifier may follow nothing, `ibi:`, `ibi/` or `rep/`, a resolver's address with or without
-    its scheme, or an address and one of these.
+    An identifier may follow nothing, `ibi:`, `upn:`, `ibi/` or `rep/`, a resolver's address with
+    or without its scheme, or an address and one of these.
     """
     starts: list[tuple[int, tuple[CleanUp, ...]]] = [(0, ())]
     for introduce in (_INTRODUCTION, _ADDRESS, _INTRODUCTION):

@@ -189,6 +189,9 @@ def _read_tail(cleaned: Cleaned, place: LabelPlace, *, strict: bool) -> Persiste
         # 000 and 001 ask for metadata by "??".
         if (path, query) == ("", "?"):
             modifiers, query = united(modifiers, (GetMetadata(),)), ""
+        # The inflection of an ARK (draft-kunze-ark-34, 5.1.1), which asks for an ERC record.
+        elif (path, query) == ("", "info"):
+            modifiers, query = united(modifiers, (GetMetadata("erc"),)), ""
         path, fragment, _ = path.partition("#")
         if fragment:
             mark, query, steps = "", "", (*steps, CleanUp.FRAGMENT)

@@ -17,6 +17,7 @@ from ibi.metadata.crosswalks import (
     csl_json,
     datacite,
     datacite_xml,
+    erc,
     mods,
     mtd_br,
     oai_dc,
@@ -72,6 +73,9 @@ class Format:
     harvested: Harvested | None = None
     describes: Callable[[MetadataRecord], bool] = _any
     """Whether the format is one for an item: some are for theses only."""
+
+    is_negotiated: bool = True
+    """Whether the format is offered to clients that accept its media type."""
 
     @property
     def is_limited(self) -> bool:
@@ -197,6 +201,7 @@ FORMATS: Final = {
             ),
             describes=mtd_br.describes,
         ),
+        Format("erc", "ERC", erc.MEDIA_TYPE, erc.write, is_negotiated=False),
     )
 }
 HARVESTED: Final = {

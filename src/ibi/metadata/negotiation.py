@@ -132,7 +132,7 @@ def _types_of(name: str) -> tuple[str, ...]:
         return (BIBLIOGRAPHY_TYPE,)
     known = FORMATS[name]
     is_taken = name != "oai_dc" and known.media_type in _PLAIN_XML
-    return () if is_taken else (known.media_type, *known.aliases)
+    return () if is_taken or not known.is_negotiated else (known.media_type, *known.aliases)
 
 
 def _fit(ranges: tuple[_Range, ...], media_type: str, name: str = "") -> _Fit:

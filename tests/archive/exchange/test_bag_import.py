@@ -12,12 +12,13 @@ import pytest
 
 from ibi.archive.exchange.bag_import import NOTHING, BagImporter, Brought, ImportDecision
 from ibi.archive.exchange.handover import HandoverIssuer
-from ibi.archive.peers.signing_key import SigningKey, is_signed
+from ibi.archive.peers.signing_key import SigningKey
 from ibi.archive.rules.amendment import Amendment
 from ibi.archive.rules.deposit_request import DepositRequest
 from ibi.archive.rules.handover import HandOver, paper_of, signing_text
 from ibi.archive.rules.manifest import manifest, read_manifest
 from ibi.errors import ArchiveRequestError, StateError, UnknownError
+from ibi.foundation.system.signatures import is_signed
 from ibi.identifier.label import parse
 from ibi.model.change import Act, ItemChange
 from ibi.model.item import State, Transfer

@@ -666,6 +666,7 @@ def test_the_page_of_an_item_says_it_to_programs() -> None:
         ("application/x-bibtex", "?choice=bibtex"),
         ("application/x-research-info-systems", "?choice=ris"),
         ("application/vnd.citationstyles.csl+json", "?choice=csl"),
+        ("text/plain", "?choice=erc"),
     }
     named = [(each["name"], each["content"]) for each in document.all("meta") if "name" in each]
     folder = f"{BASE}/col/sid.inpe.br/mtc-m18@80/2009/07.21.14.43/doc/folder"

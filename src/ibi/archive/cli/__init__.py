@@ -20,6 +20,7 @@ _MODULES: Final = {
     "ibi.archive.cli.administration": (
         "link", "unlink", "links", "reserve", "reserved", "token", "account",
     ),
+    "ibi.archive.cli.register": ("register", "domain-record"),
     "ibi.archive.cli.audit": ("audit",),
     "ibi.archive.cli.copies": ("copy", "copies", "drop"),
     "ibi.archive.cli.tasks": ("tasks",),

@@ -5,8 +5,7 @@ from __future__ import annotations
 import secrets
 from typing import Final
 
-from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from ibi.archive.peers.about import ask_about
 from ibi.archive.ports.catalogue import SettingStore
@@ -43,14 +42,3 @@ class SigningKey:
     def sign(self, text: bytes) -> str:
         """Return the signature of a text, in hexadecimal."""
         return self._key().sign(text).hex()
-
-
-def is_signed(key: str, text: bytes, signature: str) -> bool:
-    """Return whether a signature of a text was made with the private key of a public key."""
-    try:
-        Ed25519PublicKey.from_public_bytes(bytes.fromhex(key)).verify(
-            bytes.fromhex(signature), text
-        )
-    except (InvalidSignature, ValueError):
-        return False
-    return True

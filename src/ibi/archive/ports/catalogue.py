@@ -197,6 +197,15 @@ class Items(Protocol):
         """Return files with paths after `after`, in order; all of them if `limit` is 0."""
         ...
 
+    def with_content(
+        self, sha256: str, after: tuple[int, str], limit: int
+    ) -> list[tuple[StoredItem, str]]:
+        """Return the items and paths of files with these bytes, in the order of both.
+
+        `after` is the number of the item and the path of the last one on the page before.
+        """
+        ...
+
     def file_totals(self, items: Sequence[int], most: int = ...) -> dict[int, FileTotal]:
         """Return number and size of at most `most` files of each of 100 items, if it has any."""
         ...

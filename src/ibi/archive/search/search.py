@@ -20,6 +20,9 @@ _MOST_VALUES: Final = 12
 """Values of a facet beside the results: those with the most items."""
 _MOST_ALTERNATIVES: Final = 4
 """Other searches that are tried if there is no hit."""
+_MOST_COMPARED: Final = 200
+"""Hits among which the nearest titles are looked for."""
+_MOST_TYPES: Final = 100
 _BREATH: Final = 0.02
 """Seconds between two steps of the backfill, in which other work goes on."""
 
@@ -89,6 +92,29 @@ class Search:
             is_whole=self._index.is_whole(),
         )
 
+    def closest(self, query: SearchQuery, limit: int) -> tuple[ItemWithMetadata, ...]:
+        """Return the results whose titles are nearest to the words, among a bounded number.
+
+        If no item has all words: those with words that begin so, then those with all words but one.
+        """
+        hits = self._index.find(query.clauses, query.order, _MOST_COMPARED)
+        for other in () if hits else (query.with_text(query.beginnings), *_without_one(query)):
+            hits += self._index.find(other.clauses, query.order, _MOST_COMPARED)
+        distinct = list({hit.item: hit for hit in hits}.values())
+        return self._described(_titled_first(query, distinct)[:limit])
+
+    def labelled(self, names: Sequence[str]) -> dict[str, ItemWithMetadata]:
+        """Return the items that have these labels, by label; at most 1000 are asked for."""
+        found = self._items.find_all(names)
+        looks = described(self._archive, list(found.values()))
+        return dict(zip(found, looks, strict=True))
+
+    def types(self) -> list[str]:
+        """Return the types of items, the first of very many."""
+        return [
+            each.value for each in self._index.values("type", "", _MOST_TYPES, last_first=False)
+        ]
+
     def newest(self, query: SearchQuery, limit: int) -> tuple[ItemWithMetadata, ...]:
         """Return the newest results of a search."""
         return self._described(self._index.find(query.clauses, "newest", limit))
@@ -138,6 +164,14 @@ def _titled_first(query: SearchQuery, hits: list[Hit]) -> list[Hit]:
     return sorted(
         hits, key=lambda hit: (hit.heading != words, f" {words} " not in f" {hit.heading} ")
     )
+
+
+def _without_one(query: SearchQuery) -> Iterator[SearchQuery]:
+    words = query.text.split()
+    if len(words) > 1:
+        for left_out in range(min(len(words), _MOST_ALTERNATIVES)):
+            kept = (word for at, word in enumerate(words) if at != len(words) - 1 - left_out)
+            yield query.with_text(" ".join(kept))
 
 
 def _wider(query: SearchQuery) -> Iterator[tuple[SearchQuery, Facet | None]]:

@@ -25,6 +25,7 @@ from ibi.archive.web.api.operations import OPERATIONS
 from ibi.archive.web.app import THREADS
 from ibi.archive.web.item_pages import ItemPages
 from ibi.archive.web.metrics import ArchiveMetrics, share_metrics
+from ibi.archive.web.names.reconciliation_routes import PATH as RECONCILE
 from ibi.archive.web.page_operations import is_page
 from ibi.archive.web.protocol import ArchiveService
 from ibi.archive.web.usage_recorder import UsageRecorder
@@ -51,6 +52,8 @@ READ_HERE: Final = (
 
 def is_for_writer(method: str, path: str) -> bool:
     """Return whether a request must be forwarded to the writer."""
+    if path == RECONCILE:  # a batch of questions, which changes nothing
+        return False
     if method not in _READING or is_page(path):
         return True
     return path.startswith(_API) and not path.startswith(READ_HERE)

@@ -38,6 +38,9 @@ from ibi.archive.web.item.iiif import ManifestsOfImages
 from ibi.archive.web.item_pages import ItemPages
 from ibi.archive.web.landing import LandingPages
 from ibi.archive.web.metrics import BOUNDS, ArchiveMetrics, archive_status
+from ibi.archive.web.names.content_names import ContentNames
+from ibi.archive.web.names.domain_registration import DomainRegistrationApi
+from ibi.archive.web.names.reconciliation_routes import ReconciliationRoutes
 from ibi.archive.web.pages import Pages
 from ibi.archive.web.protocol import ArchiveService
 from ibi.archive.web.public_routes import PublicRoutes
@@ -177,6 +180,8 @@ def archive_app(instance: Instance, *, has_readers: bool = False) -> tuple[Starl
             *LinksetEndpoint(instance.archive, urls).routes,
             *MementoEndpoint(instance.archive, urls).routes,
             *ManifestsOfImages(instance.archive, urls).routes,
+            *ContentNames(catalogue.items, settings.address).routes,
+            *ReconciliationRoutes(settings.name, searches, urls).routes,
             *PublicRoutes(
                 instance.archive,
                 answering,
@@ -286,6 +291,7 @@ def _administration_capability(
     """Build the administration of the archive, its links and tokens."""
     archive, settings = instance.archive, instance.settings
     service = urls.identity.service
+    signing = SigningKey(instance.catalogue.settings)
     rep, ibip = (str(label or "") for label in (service.rep, service.ibip))
     about = ArchiveAnswer(
         settings.name,
@@ -294,13 +300,14 @@ def _administration_capability(
         0,
         [*OFFERED],
         metadata.version("ibi"),
-        SigningKey(instance.catalogue.settings).public(),
+        signing.public(),
         instance.identity(),
     )
     return Capability(
         apis=(
             AdministrationApi(archive, urls, linking, about),
             HealthApi(health),
+            DomainRegistrationApi(settings.address, service, signing.public, signing.sign),
             TokensApi(archive.catalogue.tokens, tokens, token_history(archive), UnknownError),
             FiguresApi(archive.catalogue.figures, archive.clock, BOUNDS),
         )

@@ -32,7 +32,7 @@ from ibi.archive.peers.directory import OriginalFinder, PeerDirectory
 from ibi.archive.peers.holder_finder import LinkedResolvers
 from ibi.archive.peers.included_archives import IncludedArchives
 from ibi.archive.peers.resolver_client import HttpResolverClient
-from ibi.archive.peers.signing_key import SigningKey, ask_key, is_signed
+from ibi.archive.peers.signing_key import SigningKey, ask_key
 from ibi.archive.peers.transfer_peer import HttpTransferPeer
 from ibi.archive.ports.maintenance import Damage
 from ibi.archive.repeating_thread import RepeatingThread
@@ -70,6 +70,7 @@ from ibi.archive.web.urls import ArchiveUrls
 from ibi.archive.wiring.instance import Instance
 from ibi.archive.wiring.store_migration import StoreMove
 from ibi.foundation.http_client.ssrf_guard import OutboundGuard
+from ibi.foundation.system.signatures import is_signed
 from ibi.minting.wiring import subsystem_of
 from ibi.model.label_pair import Forms
 

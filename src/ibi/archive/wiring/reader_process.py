@@ -31,6 +31,8 @@ from ibi.archive.web.forwarding import Forwarder
 from ibi.archive.web.item.iiif import ManifestsOfImages
 from ibi.archive.web.item_pages import ItemPages
 from ibi.archive.web.metrics import ArchiveMetrics, archive_status
+from ibi.archive.web.names.content_names import ContentNames
+from ibi.archive.web.names.reconciliation_routes import ReconciliationRoutes
 from ibi.archive.web.public_routes import PublicRoutes
 from ibi.archive.web.reader_access import ReaderAccess
 from ibi.archive.web.reader_process import ReaderService, reader_application
@@ -155,6 +157,8 @@ def reader_app(instance: ReaderInstance, writer: Forwarder) -> Starlette:
         *LinksetEndpoint(archive, urls).routes,
         *MementoEndpoint(archive, urls).routes,
         *ManifestsOfImages(archive, urls).routes,
+        *ContentNames(catalogue.items, settings.address).routes,
+        *ReconciliationRoutes(settings.name, searches, urls).routes,
         *PublicRoutes(archive, answering, urls, pages, readers, landing, usage).routes,
     ]
     figures = _figures(metrics, sender(writer.notify, FIGURES))

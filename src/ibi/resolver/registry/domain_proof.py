@@ -7,6 +7,9 @@ name of a host, and a party that can publish a text there controls it. As for ce
     http://<host>/.well-known/ibi-registration/<proof>   is   <proof>.<service>
     _ibi-registration.<host>   has the TXT record   ibi-registration=<proof>
 
+Or the domain name tells its archive once and for all resolvers, with a key (`wire/domain_record`):
+then the client presents, beside the token, the proof signed with that key.
+
 The proof is a digest of the token. The proof is public, and the key is returned to the client that
 presents the token, which only the client that began has. This module draws random tokens, and
 waits for hosts and name servers.
@@ -17,20 +20,22 @@ from __future__ import annotations
 import asyncio
 import secrets
 from base64 import urlsafe_b64encode
+from collections.abc import Callable
 from dataclasses import dataclass
 from hashlib import sha256
 from ipaddress import ip_address
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from ibi.errors import NotOnRecordError, OverloadError, ProofError, ResolverRequestError, Sentence
 from ibi.identifier.ibip import Ibip
-from ibi.identifier.label import Label
+from ibi.identifier.label import Label, parse
 from ibi.identifier.repository_name import DEFAULT_PORT, RepositoryName
 from ibi.model.clock import SECOND, Clock
 from ibi.model.registration import ProvedPlace
 from ibi.resolver.ports.outbound import ArchiveClient, TextRecords
 from ibi.resolver.ports.store import Challenge, ChallengeStore
 from ibi.resolver.rules.home_places import proved_at, proved_by_name
+from ibi.wire import domain_record
 from ibi.wire.addresses import is_mail_address
 
 MAX_CHALLENGES: Final = 1000
@@ -53,6 +58,10 @@ _PRIVATE: Final = (
     "lan",
     "home.arpa",
 )
+
+
+IsSigned: TypeAlias = Callable[[str, bytes, str], bool]
+"""Verifies the signature of a text by a public key: key, text and signature, both hexadecimal."""
 
 
 class Proof(NamedTuple):
@@ -93,6 +102,14 @@ def text_proof(challenge: Challenge) -> Proof | None:
     return Proof(_TEXT_NAME + name, f"ibi-registration={_digest(challenge.token)}")
 
 
+def key_proof(challenge: Challenge) -> Proof | None:
+    """Return the proof to be signed, and the name whose record has the key; None for an address."""
+    name = _name(challenge.host)
+    if _is_ip(name):
+        return None
+    return Proof(domain_record.NAME + name, _digest(challenge.token))
+
+
 @dataclass(frozen=True, slots=True)
 class MetChallenge:
     """A challenge that was met, and the place of which control was proved."""
@@ -104,16 +121,23 @@ class MetChallenge:
 class DomainProof:
     """Issues challenges, and checks whether they are met; for one event loop."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # its collaborators
         self,
         store: ChallengeStore,
         client: ArchiveClient,
         texts: TextRecords,
         clock: Clock,
         *,
+        resolver: str = "",
+        is_signed: IsSigned = lambda key, text, signature: False,  # noqa: ARG005
         allow_private: bool = False,
     ) -> None:
-        """Accept names and addresses that are not public only if `allow_private`."""
+        """Prove at the address of a `resolver`; `is_signed` verifies signatures.
+
+        Names and addresses that are not public are accepted only if `allow_private`.
+        """
+        self._resolver = resolver
+        self._is_signed = is_signed
         self._store = store
         self._client = client
         self._texts = texts
@@ -153,13 +177,18 @@ class DomainProof:
             raise NotOnRecordError("challenge", token)
         return challenge
 
-    async def complete(self, token: str) -> MetChallenge:
+    async def complete(self, token: str, signature: str = "") -> MetChallenge:
         """Return a challenge that is met, and delete it.
+
+        With a signature, only the record of the domain name counts, which has the key.
 
         Raises ProofError, which says what was looked for, where, and what was found there. The
         challenge can then be tried again, until it ends.
         """
         challenge = await self.find(token)
+        if signature:
+            await self._check_signature(challenge, signature)
+            return await self._taken(token, proved_by_name(challenge.host))
         place = proved_at(challenge.host)
         lack = await self._lack_at_host(challenge)
         if lack:
@@ -174,11 +203,32 @@ class DomainProof:
                         names=lack_in_names,
                     )
                 )
+        return await self._taken(token, place)
+
+    async def _taken(self, token: str, place: ProvedPlace) -> MetChallenge:
         # Of several requests with one token, one gets the challenge.
         taken = await asyncio.to_thread(self._store.take_challenge, token)
         if taken is None:
             raise NotOnRecordError("challenge", token)
         return MetChallenge(taken, place)
+
+    async def _check_signature(self, challenge: Challenge, signature: str) -> None:
+        """Raise ProofError unless the key that the domain name tells has signed the proof."""
+        proof = key_proof(challenge)
+        if proof is None:
+            raise ProofError("An IP address has no texts in the domain name system.")
+        service = parse(challenge.service)
+        found = await self._texts.texts(proof.place, TIMEOUT_SECONDS)
+        try:
+            record = domain_record.record_of(service, found)
+        except ProofError as fault:
+            raise ProofError(f"At {proof.place}: {fault}") from None
+        text = domain_record.signed_text(self._resolver, service, proof.text)
+        if not self._is_signed(record.key, text, signature):
+            raise ProofError(
+                f"The proof was not signed, for {self._resolver}, with the key that {proof.place} "
+                "tells."
+            )
 
     async def _lack_at_host(self, challenge: Challenge) -> str:
         """Return what is missing on the host; empty if the proof is there."""

@@ -171,16 +171,18 @@ class ProofRequest(msgspec.Struct, forbid_unknown_fields=True):
     """A challenge to be checked."""
 
     token: str
+    signature: str = ""
+    """The proof, signed with the key in the record of the domain name; hexadecimal."""
 
 
 class ProofAnswer(msgspec.Struct, frozen=True):
     """One way to prove control of a host."""
 
-    way: Literal["http", "dns"]
+    way: Literal["http", "dns", "key"]
     place: str
     """A URL, or the name of a TXT record."""
     text: str
-    """The text that must be there."""
+    """The text that must be there; of `key`, the proof to sign."""
     instruction: str
 
 

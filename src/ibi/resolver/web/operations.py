@@ -8,7 +8,7 @@ from ibi.foundation.accounts.api import account_operations
 from ibi.foundation.web.authorization import PUBLIC, OptionalScope
 from ibi.foundation.web.figures_api import figures_operation
 from ibi.foundation.web.openapi import PAGE, ApiDescription, parameter, query
-from ibi.foundation.web.operations import Body, Media, Operation
+from ibi.foundation.web.operations import Body, Further, Media, Operation
 from ibi.foundation.web.status import status_operations
 from ibi.foundation.web.tokens_api import token_operations
 from ibi.resolver.rules.scopes import OPERATE, READ
@@ -16,6 +16,8 @@ from ibi.resolver.web import messages
 from ibi.resolver.web.authorization import OPEN_REGISTRATION
 from ibi.resolver.web.changes_api import ChangesApi
 from ibi.resolver.web.explanation import Explanation
+from ibi.resolver.web.handles.endpoint import HandlesApi
+from ibi.resolver.web.handles.record import HandleRecord
 from ibi.resolver.web.public_routes import Resolved, ResolverPublicRoutes
 from ibi.resolver.web.registrations_api import RegistrationsApi
 from ibi.resolver.web.registry_api import RegistryApi
@@ -36,6 +38,24 @@ _QUESTION: Final = (
 )
 _WORDS: Final = (query("q", "Words, as the archives search for them", required=True),)
 _ALL: Final = query("all", "Include the settled ones", {"type": "boolean"})
+_HANDLE: Final = (
+    parameter("ibi", "A label; its slashes may stand as they are"),
+    query("type", "Only values of this type: URL, 10320/loc or IBI; may be repeated"),
+    query("index", "Only the value at this index; may be repeated"),
+    query("auth", "If it is true: only the Original will do", {"type": "boolean"}),
+)
+_HANDLE_CODES: Final = {
+    status: Further(text, HandleRecord)
+    for status, text in (
+        (400, "Code 4 or 102: a wrong parameter, or no label"),
+        (404, "Code 100 or 200: in no archive, or without an address"),
+        (409, "Code 2: several archives claim the Original"),
+        (410, "Code 200: deleted; the message has the address of the tombstone"),
+        (414, "Code 102: too long"),
+        (429, "Code 3: too many searches"),
+        (508, "Code 6: the labels lead in a circle"),
+    )
+}
 _MAIL: Final = Body(
     # Any media type is accepted for the message.
     Media({"message/rfc822": {}, "application/octet-stream": {}}),
@@ -52,6 +72,9 @@ OPERATIONS: Final = (
     Operation("GET", "/api/v1/explain", PUBLIC, ResolverPublicRoutes.api_explain,
         "Explain a resolution: the archives asked, their answers, the hops and the choice",
         answer=Explanation, problems=(400, 429), parameters=_QUESTION),
+    Operation("GET", "/api/handles/{ibi:path}", PUBLIC, HandlesApi.record,
+        "The record of a label, for clients of the Handle System (pyhandle, for one)",
+        answer=HandleRecord, further=_HANDLE_CODES, parameters=_HANDLE),
     Operation("GET", "/api/v1/search", PUBLIC, SearchPage.api_search,
         "Search the archives by words; what each of them found",
         answer=WordSearchAnswer, problems=(400, 429, 503), parameters=_WORDS),

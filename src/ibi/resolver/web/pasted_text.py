@@ -30,7 +30,7 @@ _BARE_DOI: Final = re.compile(r"10\.[0-9]{4}[0-9.]{0,40}/")
 _UPSTREAM: Final = "https://upstream.example/"
 # RFC 8141, 2 and the ARK specification keep their colon, also in our paths.
 _DIVIDER: Final = {"doi": "/", "hdl": "/", "ark": ":/", "urn": ":"}
-_CALL: Final = re.compile(r"\bibi:", re.IGNORECASE)
+_CALL: Final = re.compile(r"\b(?:ibi|upn):", re.IGNORECASE)
 """How a reference announces a label."""
 _WORD: Final = re.compile(r"[^\s<>,;/]+")
 _SUFFIX: Final = re.compile(r"[^\s<>,;]+")

@@ -50,9 +50,11 @@ class OpenRegistration:
         """Return a challenge that can still be met."""
         return await self._proof.find(token)
 
-    async def complete(self, token: str) -> tuple[RegisteredArchive, RegistrationKey]:
+    async def complete(
+        self, token: str, signature: str = ""
+    ) -> tuple[RegisteredArchive, RegistrationKey]:
         """Check the proof, and register the archive."""
-        met = await self._proof.complete(token)
+        met = await self._proof.complete(token, signature)
         challenge = met.challenge
         return await self._registry.register(
             parse(challenge.service),
@@ -131,7 +133,7 @@ class RegistrationsApi:
         """Check the proof, and register the archive."""
         # In the body: a path is logged, and the token is exchanged for the key.
         shown = await request.read(messages.ProofRequest)
-        archive, key = await self._opening.complete(shown.token)
+        archive, key = await self._opening.complete(shown.token, shown.signature)
         answer = messages.KeyAnswer(archive.service.spelling, str(key))
         return json_answer(answer, HTTPStatus.CREATED)
 

@@ -12,7 +12,7 @@ from ibi.model.clock import SECOND
 from ibi.model.conflict import Claim, Conflict
 from ibi.model.registration import ArchiveState, RegisteredArchive
 from ibi.resolver.ports.store import Challenge, DigestProgress, RegistryEvent
-from ibi.resolver.registry.domain_proof import http_proof, text_proof
+from ibi.resolver.registry.domain_proof import http_proof, key_proof, text_proof
 from ibi.resolver.web import messages
 
 
@@ -118,4 +118,11 @@ def _proofs(challenge: Challenge) -> list[messages.ProofAnswer]:
     if record is not None:
         sentence = f"Or add a TXT record to the domain name: {record.place} with {record.text}."
         proofs.append(messages.ProofAnswer("dns", record.place, record.text, sentence))
+    signed = key_proof(challenge)
+    if signed is not None:
+        sentence = (
+            f"Or, if the TXT record of {signed.place} tells the key of the archive, run "
+            "`ibi archive register` with the address of this resolver."
+        )
+        proofs.append(messages.ProofAnswer("key", signed.place, signed.text, sentence))
     return proofs

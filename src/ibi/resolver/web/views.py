@@ -207,7 +207,7 @@ OUTCOME_TEXTS: Final[dict[str, OutcomeText]] = {
     ),
 }
 
-_STATUSES: Final = {
+STATUSES: Final = {
     "redirect": HTTPStatus.FOUND,
     "not-found": HTTPStatus.NOT_FOUND,
     "gone": HTTPStatus.GONE,
@@ -217,6 +217,7 @@ _STATUSES: Final = {
     "loop": HTTPStatus.LOOP_DETECTED,
     "endless": HTTPStatus.LOOP_DETECTED,
 }
+"""Statuses by outcome."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -257,7 +258,7 @@ class OutcomeView:
     @property
     def status(self) -> HTTPStatus:
         """The status of the page."""
-        return HTTPStatus.NOT_ACCEPTABLE if self.formats else _STATUSES[self.explanation.outcome]
+        return HTTPStatus.NOT_ACCEPTABLE if self.formats else STATUSES[self.explanation.outcome]
 
     @property
     def formats(self) -> tuple[str, ...]:

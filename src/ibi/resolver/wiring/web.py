@@ -13,6 +13,7 @@ from ibi.foundation.figures.recorder import FiguresRecorder, FiguresWriter
 from ibi.foundation.pages.identity import identity_of
 from ibi.foundation.system.dns import DnsTexts
 from ibi.foundation.system.mailbox import messages
+from ibi.foundation.system.signatures import is_signed
 from ibi.foundation.system.smtp import NoMailer, SmtpMailer
 from ibi.foundation.web.authorization import Authenticator, Authorizer
 from ibi.foundation.web.figures_api import FiguresApi
@@ -25,14 +26,17 @@ from ibi.resolver.ports.outbound import Mailer
 from ibi.resolver.registry.domain_proof import DomainProof
 from ibi.resolver.registry.inclusion import InclusionService
 from ibi.resolver.registry.registration_key import KeyGuessLimit
+from ibi.resolver.registry.registry import Registry
 from ibi.resolver.rules.scopes import SCOPES
 from ibi.resolver.search.word_search import WordSearch
 from ibi.resolver.settings import ResolverSettings
 from ibi.resolver.web.app import ResolverApp
 from ibi.resolver.web.authorization import resolver_authorizer
 from ibi.resolver.web.changes_api import ChangesApi
+from ibi.resolver.web.explanation_builder import explain
 from ibi.resolver.web.fast_redirects import FastRedirects
 from ibi.resolver.web.figures import ResolverReadings
+from ibi.resolver.web.handles.endpoint import HandlesApi
 from ibi.resolver.web.messages import ResolverAnswer
 from ibi.resolver.web.metrics import BOUNDS, ResolverMetrics
 from ibi.resolver.web.outcome_details import OutcomeDetails
@@ -237,6 +241,7 @@ def build_app(  # noqa: PLR0913, PLR0917  # all capabilities
             RegistryApi(registry, conflicts, notices, about, services.locations.digest),
             RegistrationsApi(registry, opening, notices, messages, about),
             endpoints.changes,
+            _handles(settings, registry, endpoints),
             search,
             FiguresApi(base.store.figures, base.clock, BOUNDS),
             TokensApi(base.store.tokens, access.tokens, log_token, NotOnRecordError),
@@ -263,10 +268,26 @@ def build_app(  # noqa: PLR0913, PLR0917  # all capabilities
     )
 
 
+def _handles(settings: ResolverSettings, registry: Registry, endpoints: Endpoints) -> HandlesApi:
+    return HandlesApi(
+        settings.address,
+        settings.service_label,
+        endpoints.redirects,
+        endpoints.details,
+        lambda resolution: explain(resolution, registry.find, endpoints.details.names.of),
+    )
+
+
 def _domain_proof(base: Base) -> DomainProof:
     is_private = bool(base.settings.allowed_networks)
     return DomainProof(
-        base.store.challenges, base.client, DnsTexts(), base.clock, allow_private=is_private
+        base.store.challenges,
+        base.client,
+        DnsTexts(),
+        base.clock,
+        resolver=base.settings.address,
+        is_signed=is_signed,
+        allow_private=is_private,
     )
 
 

@@ -109,6 +109,22 @@ class SqlItems:
         )
         return [File(*row) for row in rows]
 
+    def with_content(
+        self, sha256: str, after: tuple[int, str], limit: int
+    ) -> list[tuple[StoredItem, str]]:
+        """Return the items and paths of files with these bytes, in the order of both."""
+        rows = self._read(
+            "SELECT f.path, i.id, i.version, i.document FROM archive_file f "
+            "JOIN archive_item i ON i.id = f.item "
+            "WHERE f.sha256 = $1 AND (f.item, f.path) > ($2, $3) "
+            "ORDER BY f.item, f.path LIMIT $4",
+            sha256,
+            after[0],
+            after[1],
+            limit,
+        )
+        return [(_held(row[1:]), str(row[0])) for row in rows]
+
     def file_totals(self, items: Sequence[int], most: int = _MOST_COUNTED) -> dict[int, FileTotal]:
         """Return number and size of the files of items that have any."""
         if not items:

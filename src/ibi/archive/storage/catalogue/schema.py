@@ -41,6 +41,7 @@ file = sa.Table(
     sa.Column("sha512", sa.Text, nullable=False),
     sa.Column("modified", sa.BigInteger, nullable=False),
     sa.Column("media_type", sa.Text, nullable=False),
+    sa.Index("archive_file_of_sha256", "sha256", "item", "path"),
     sqlite_with_rowid=False,
 )
 history = sa.Table(

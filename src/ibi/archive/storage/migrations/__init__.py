@@ -6,4 +6,4 @@ from typing import Final
 
 from ibi.foundation.sql.schema_version import Migrations
 
-ARCHIVE_MIGRATIONS: Final = Migrations("archive", __name__, "a0012")
+ARCHIVE_MIGRATIONS: Final = Migrations("archive", __name__, "a0013")

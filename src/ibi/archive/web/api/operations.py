@@ -51,6 +51,7 @@ from ibi.archive.web.api.uploads import OFFSET, UPLOAD
 from ibi.archive.web.citations import LOCALES, STYLES
 from ibi.archive.web.digest import DigestEndpoint
 from ibi.archive.web.harvest.changes import CHANGE_OPERATIONS
+from ibi.archive.web.names.domain_registration import DOMAIN_OPERATIONS
 from ibi.foundation.accounts.api import account_operations
 from ibi.foundation.web.authorization import PUBLIC, OptionalScope
 from ibi.foundation.web.figures_api import figures_operation
@@ -385,6 +386,7 @@ _TRANSFERS: Final = (
 OPERATIONS: Final = (
     *_ITEMS,
     *COLLECTION_OPERATIONS,
+    *DOMAIN_OPERATIONS,
     *READING_OPERATIONS,
     *_DEPOSITS,
     *DRAFT_OPERATIONS,

@@ -1,0 +1,1 @@
+"""Names of other systems by which items of an archive are found."""

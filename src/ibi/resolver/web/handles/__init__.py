@@ -1,0 +1,1 @@
+"""Handle records of IBIs, for clients of the Handle System."""
