@@ -190,7 +190,7 @@ def test_the_page_describes_itself_to_search_engines(shelf: Shelf) -> None:
     assert b"ld+json" in limited.body
     assert b"contentUrl" not in limited.body
     gone = shelf.archive.get(shelf.page(shelf.gone).removeprefix(shelf.archive.address))
-    assert b"ld+json" not in gone.body
+    assert b'<script type="application/ld+json"' not in gone.body
 
 
 def linksets(shelf: Shelf, item: dict[str, Any]) -> list[Signposting]:
