@@ -192,11 +192,11 @@ def test_no_reader_gets_the_translation_of_another(plain: Running) -> None:
     right = ["en", "pt", "fr", "pt", "fr", "a.html", *["pt", "en"] * 20]
     target = f"/{label(2)}+"
     found = read(plain, target, *languages)
-    assert found == [(each, "Accept-Language") for each in right]
+    assert found == [(each, "Accept, Accept-Language") for each in right]
     # What a URL says goes before what a browser says, for that URL alone.
     chosen = f"{target}?ibiurl.language=fr"
     assert {place for place, _ in read(plain, chosen, "pt", "en", "pt")} == {"fr"}
-    assert read(plain, target, "pt") == [("pt", "Accept-Language")]
+    assert read(plain, target, "pt") == [("pt", "Accept, Accept-Language")]
 
 
 def test_pages_are_of_the_language_that_was_asked_for(plain: Running) -> None:
