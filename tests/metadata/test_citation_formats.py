@@ -218,7 +218,6 @@ def test_the_registry_has_their_media_types_and_file_names() -> None:
         "bibtex": ("application/x-bibtex", "8JMKD3MGP8W-35MMLL8.bib"),
         "ris": ("application/x-research-info-systems", "8JMKD3MGP8W-35MMLL8.ris"),
         "csl": ("application/vnd.citationstyles.csl+json", "8JMKD3MGP8W-35MMLL8.json"),
-        "erc": ("text/plain", ""),
     }
 
 

@@ -67,9 +67,7 @@ DESCRIPTION: Final = ApiDescription(
     "IBI archive", "Keeps identified items: deposits, descriptions, editions, statistics."
 )
 
-_IBI: Final = parameter(
-    "ibi", "A label of the item, in any form; its slashes may stand as they are"
-)
+_IBI: Final = parameter("ibi", "A label of the item, in any form; slashes may stand as they are")
 _DEPOSIT: Final = parameter("id", "The id of a deposit")
 _FILE: Final = parameter("path", "The path of a file, with slashes between folders")
 _TASK: Final = parameter("id", "The id of a task")
