@@ -194,6 +194,7 @@ _DERIVED: Final = frozenset(
         *("archive_digest", "archive_epoch"),
         *("archive_search", "archive_facet", "archive_search_state"),
         *("archive_day", "archive_day_state"),
+        *("archive_harvest", "archive_harvest_set", "archive_harvest_state"),
         *("archive_text", "archive_text_queue", "archive_text_state", "archive_picture"),
         *("resolver_digest", "resolver_holding", "resolver_followed", "resolver_publication"),
     }
