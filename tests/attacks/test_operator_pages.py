@@ -44,7 +44,7 @@ def page(address: str) -> str:
     conflict = Conflict(
         id=1, label="8JMKD3MGP7W/3EPGUE5", claims=(claim,), opened=1, last_seen=2, note=SCRIPT
     )
-    view = ConflictView(conflict=conflict, names={}, filled={"note": SCRIPT})
+    view = ConflictView(conflict=conflict, archives={}, filled={"note": SCRIPT})
     pages = ResolverPages(SiteIdentity(name="Resolver"), "http://resolver.example.org")
     frame = Frame(view, (), ADMIN, may_administer=True, now=3)
     return pages.page("admin_conflict.html", frame, LanguagePreference(), "/admin/conflicts/1").html

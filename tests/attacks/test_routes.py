@@ -36,13 +36,22 @@ OF_ARCHIVES: Final = {
     *(("GET", path) for path in ("/", "/search", "/browse", "/collections", "/statistics")),
     *(("GET", path) for path in ("/collections/{ibi:path}", "/col/{rest:path}", "/{rest:path}")),
     *(("GET", path) for path in ("/displaydoccontent.cgi/{rest:path}", "/imprint", "/feed.atom")),
-    ("GET", "/favicon.ico"),
+    *(("GET", path) for path in ("/favicon.ico", "/api", "/robots.txt", "/llms.txt")),
+    *(("GET", path) for path in ("/sitemap.xml", "/sitemap-{number:int}.xml.gz")),
+    *(("GET", path) for path in ("/dumps/index.json", "/dumps/metadata.jsonl.gz")),
+    *(("GET", path) for path in ("/linkset/{ibi:path}", "/linkset.json/{ibi:path}")),
+    *(("GET", path) for path in ("/timegate/{ibi:path}", "/timemap/{ibi:path}")),
+    *(("GET", path) for path in ("/iiif/{ibi:path}/manifest.json", "/hash/sha256/{digest}")),
+    *(("GET", path) for path in ("/.well-known/ni/{algorithm}/{value}", "/ni:{rest:path}")),
+    *(("GET", f"/reconcile/{path}") for path in ("properties", "suggest/entity")),
+    *(("GET", f"/reconcile/suggest/{path}") for path in ("property", "type")),
+    *((method, path) for method in ("GET", "POST") for path in ("/oai", "/reconcile")),
     ("POST", "/{rest:path}"),
 }
 """What everybody may read, and the messages of resolvers."""
 OF_RESOLVERS: Final = {
     *(("GET", path) for path in ("/", "/archives", "/explain", "/search", "/imprint")),
-    ("GET", "/favicon.ico"),
+    *(("GET", path) for path in ("/favicon.ico", "/api")),
     *(("GET", path) for path in ("/robots.txt", "/{rest:path}", "/register")),
     *(("POST", path) for path in ("/{rest:path}", "/register", "/register/proof")),
 }

@@ -990,7 +990,7 @@ def test_rebuild_restores_the_catalogue(tmp_path: Path) -> None:
 
 
 COMMANDS = [
-    *("init", "serve", "rebuild", "concede"),
+    *("init", "serve", "rebuild", "concede", "register", "domain-record"),
     *("deposit", "adopt", "revise", "list", "show", "files", "describe"),
     *("edition", "translation", "delete", "link", "unlink", "links", "reserve", "reserved"),
     *("move-store", "tasks", "audit", "copy", "copies", "drop", "transfer", "transfers"),

@@ -327,6 +327,9 @@ def test_acts_on_items_are_for_their_depositors_and_curators(
     ):
         assert eve.get(path).status == 403, path
     assert eve.post(f"/deposit/act/readers/{label}", {"readers": ""}).status == 403
+    page = f"/col/{archive.item(label)['metadata']['rep']}/doc/metadata"
+    assert "Change this item" in main_part(ana.get(page, Accept="text/html"))
+    assert "Change this item" not in main_part(eve.get(page, Accept="text/html"))
     assert ana.get(f"/deposit/act/delete/{label}").status == 403
     curator = archive.signed_in("curator")
     assert curator.get(f"/deposit/item/{label}").status == 200
@@ -345,3 +348,12 @@ def test_my_items_are_searched_filtered_and_sorted(ana: Browser) -> None:
     assert "Anta" not in page
     assert "Anta" not in main_part(ana.get("/deposit/items?state=Deleted"))
     assert "There is nothing of this kind." in main_part(ana.get("/deposit/items?page=9"))
+
+
+def test_my_items_have_the_titles_that_items_have_now(ana: Browser) -> None:
+    label = published(ana, "A water temprature")
+    path = f"/deposit/describe/{label}"
+    changed = ana.submit(ana.get(path), path, {**WHOLE, "title": "A water temperature"})
+    assert changed.status == 303, changed.body
+    assert "A water temperature" in main_part(ana.get("/deposit/items?q=temperature"))
+    assert "temprature" not in main_part(ana.get("/deposit"))

@@ -110,7 +110,7 @@ class ItemPages:
         record = _record(look, request)
         to_cite = record_to_cite(item, metadata)
         work = self._work(item, to_cite)
-        offered = linked_files(item, context.target, files)
+        offered = linked_files(item, context.target, files[:FIRST_FILES])
         collections = tuple(
             (each.item.forms, _title(each, request)) for each in context.collections
         )
@@ -122,6 +122,7 @@ class ItemPages:
             other_metadata=metadata.translations if metadata else (),
             files=files[:FIRST_FILES],
             file_count=0 if more else len(files),
+            may_change=context.may_change,
             total=context.total,
             list_address=self._list_address(item.forms) if item.list_public and files else "",
             described=item.tombstone,

@@ -140,6 +140,8 @@ class ItemView:
     """Files of the described item: all or the first ones; none if the list is not public."""
     file_count: int = 0
     """The number of all files; 0 if they were not counted."""
+    may_change: bool = False
+    """Whether the person who is signed in may change the item."""
     total: FileTotal | None = None
     """Number and size of the files that can be downloaded together; None if there are none."""
     list_address: str = ""
@@ -242,9 +244,10 @@ class ItemView:
         return {"": folders.pop("", []), **folders}
 
     @property
-    def may_have_more_files(self) -> bool:
-        """Whether there may be more files than these, which were not counted."""
-        return not self.file_count and len(self.files) >= FIRST_FILES
+    def has_all_files(self) -> bool:
+        """Whether the page itself shows all files."""
+        shown = len(self.first_files)
+        return self.file_count == shown if self.file_count else shown < FIRST_FILES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

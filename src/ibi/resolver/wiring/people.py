@@ -92,4 +92,5 @@ def build_admin_pages(
         base.store.figures,
         base.clock,
     )
-    return overview, DecisionPages(site, base.registry, services.conflicts, notices)
+    decisions = DecisionPages(site, base.registry, services.conflicts, base.store.archives, notices)
+    return overview, decisions

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Final
 
 from ibi.archive.ports.drafts import (
@@ -12,9 +13,11 @@ from ibi.archive.ports.drafts import (
     PublishedChoice,
     PublishedDraft,
 )
+from ibi.archive.rules.drafts.draft import LONGEST_TITLE
 from ibi.foundation.sql.database import Execute
 from ibi.foundation.sql.rows import is_storable, storable
 from ibi.foundation.sql.store import SqlHandle
+from ibi.model.item import Item
 from ibi.model.label_pair import Forms
 
 # The deposit decides whether a draft is published: it is completed in the transaction that creates
@@ -198,6 +201,20 @@ class SqlDrafts:
             limit,
         )
         return [_draft(row) for row in rows]
+
+
+def retitle(execute: Execute, items: Iterable[Item], at: int) -> None:
+    """Give published drafts the titles and the time of the changed items that they became."""
+    for item in items:
+        if item.describes is not None and item.record is not None and item.record.titles:
+            execute(
+                "UPDATE archive_draft SET title = $1, changed = $2 WHERE label = $3 AND EXISTS "
+                "(SELECT 1 FROM archive_deposit p WHERE p.id = archive_draft.id "
+                "AND p.completed <> '')",
+                storable(item.record.title.value)[:LONGEST_TITLE],
+                at,
+                item.describes.label.canonical,
+            )
 
 
 def _comment(execute: Execute, draft: str, comment: DraftComment) -> None:

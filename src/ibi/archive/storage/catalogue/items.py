@@ -10,6 +10,7 @@ from ibi.archive.ports.catalogue import FileTotal, ManifestItem, StoredChange, S
 from ibi.archive.rules.manifest import document, read_document
 from ibi.archive.storage.catalogue.day_counts import counting, forget_reads
 from ibi.archive.storage.catalogue.digest_log import names_of, note_names
+from ibi.archive.storage.catalogue.drafts import retitle
 from ibi.archive.storage.catalogue.harvest import log_items
 from ibi.archive.storage.catalogue.history import write_entry
 from ibi.archive.storage.catalogue.search import index_items, remove_from_search
@@ -160,6 +161,7 @@ class SqlItems:
             log_items(execute, self._database, written, (), change.at)
             if change.deposit and not _complete(execute, change.deposit, change.label):
                 raise StateError(Sentence("This deposit was completed or given up meanwhile."))
+            retitle(execute, written, change.at)
             decide(replace(change, items=numbered))
 
         self._write(work)

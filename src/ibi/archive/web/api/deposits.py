@@ -14,11 +14,11 @@ from ibi.archive.item_rights import ItemRights
 from ibi.archive.ports.deposits import Deposit
 from ibi.archive.rules.deposit_request import DepositRequest
 from ibi.archive.rules.drafts.draft import is_draft
-from ibi.archive.rules.scopes import Caller
+from ibi.archive.rules.scopes import CURATE, Caller
 from ibi.archive.web.api import messages, uploads
 from ibi.archive.web.api import responses as answers
 from ibi.archive.web.urls import ArchiveUrls
-from ibi.errors import UnknownError
+from ibi.errors import RoleError, UnknownError
 from ibi.foundation.web.json_response import json_answer
 from ibi.foundation.web.operations import AuthorizedRequest
 
@@ -119,9 +119,12 @@ class DepositsApi:
         return json_answer(await asyncio.to_thread(self._complete, deposit, caller, wanted.target))
 
     def _complete(self, deposit: Deposit, caller: Caller, target: str) -> messages.ItemAnswer:
-        if not deposit.completed and deposit.request:
+        if caller.is_limited and not deposit.completed and deposit.request:
             # The role may have changed since it was opened.
-            request = msgspec.json.decode(deposit.request, type=DepositRequest)
+            try:
+                request = msgspec.json.decode(deposit.request, type=DepositRequest)
+            except msgspec.ValidationError:  # an import, which is for administrators
+                raise RoleError(CURATE) from None
             self._rights.check_request(caller, request)
         look = self._deposits.complete(deposit.id, caller.name, target)
         files = self._urls.items.files(look.held.id, "", _SHOWN)

@@ -66,6 +66,8 @@ class ItemContext:
     pictured: frozenset[str] = frozenset()
     """The SHA-256 of PDF files whose first page can be shown."""
     preview: Preview | None = None
+    may_change: bool = False
+    """Whether the person who is signed in may change the item."""
     replacement: ItemWithMetadata | None = None
     """The item that replaces a deleted one, if this archive has it."""
     usage: ItemUsage | None = None

@@ -16,11 +16,13 @@ from ibi.archive.web.item.page_cache import PageCache, page_key
 from ibi.archive.web.item.previews import Previews
 from ibi.archive.web.item.related import RelatedItems
 from ibi.archive.web.item_pages import ItemPages
+from ibi.archive.web.manage.access import ItemAccess
 from ibi.archive.web.printed_label import qr_image
 from ibi.archive.web.urls import ArchiveUrls
 from ibi.archive.web.usage_recorder import UsageRecorder
 from ibi.errors import UnknownError
 from ibi.foundation.web.header_values import content_disposition
+from ibi.foundation.web.visitor import current_visitor
 from ibi.identifier.label import Label
 from ibi.model.item import State
 
@@ -58,6 +60,7 @@ class ItemEndpoint:
         catalogue = archive.catalogue
         self._previews = Previews(catalogue.items, archive.store, catalogue.pictures)
         self._pages = pages
+        self._access = ItemAccess(archive)
         self._history = archive.catalogue.history
         self._clock = archive.clock
         self._urls = urls
@@ -86,6 +89,10 @@ class ItemEndpoint:
         if file is not None:
             preview = await self._previews.made(look.item, file)
             context = replace(context, preview=preview)
+        visitor = current_visitor()
+        if visitor.is_signed_in:
+            may_change = await self._run(lambda: self._access.allows(look, visitor))
+            context = replace(context, may_change=may_change)
         self._usage.view(look.held.id, request)
         response = await self._pages.item(look, context, request)
         metadata = look.metadata.item if look.metadata else None

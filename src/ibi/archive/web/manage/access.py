@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ibi.archive.archive import Archive, ItemWithMetadata
 from ibi.archive.item_rights import ItemRights
-from ibi.archive.rules.scopes import Caller
-from ibi.errors import UnknownError
+from ibi.archive.rules.scopes import DEPOSIT, Caller
+from ibi.errors import RoleError, UnknownError
 from ibi.foundation.web.visitor import Visitor
 from ibi.identifier.label import Label
 
@@ -25,3 +25,13 @@ class ItemAccess:
             raise UnknownError("item", str(label))
         self._rights.check(Caller(visitor.actor, visitor.scopes), look.item)
         return look
+
+    def allows(self, look: ItemWithMetadata, visitor: Visitor) -> bool:
+        """Return whether a person may act on an item, of which the metadata may be what is read."""
+        if DEPOSIT not in visitor.scopes:
+            return False
+        try:
+            self._rights.check(Caller(visitor.actor, visitor.scopes), look.item)
+        except RoleError:
+            return False
+        return True

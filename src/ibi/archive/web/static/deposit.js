@@ -159,12 +159,12 @@
   let remembering = 0;
   let drawing = 0;
   const remembered = () => {
-    try { memory ??= JSON.parse(localStorage.getItem(memoryKey) ?? "{}"); } catch { memory = {}; }
+    try { memory ??= JSON.parse(localStorage.getItem(memoryKey) ?? "{}") ?? {}; } catch { memory = {}; }
     return memory;
   };
   const keep = () => {
     remembering = 0;
-    try { localStorage.setItem(memoryKey, JSON.stringify(memory)); } catch { /* it is only a help */ }
+    try { localStorage.setItem(memoryKey, JSON.stringify(remembered())); } catch { /* it is only a help */ }
   };
   const remember = (path, facts) => {
     if (facts) remembered()[path] = facts;

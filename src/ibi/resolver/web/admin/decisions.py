@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from typing import Final
 
@@ -18,6 +19,7 @@ from ibi.foundation.web.request_body import number_of
 from ibi.identifier.label import parse
 from ibi.model.conflict import Conflict
 from ibi.model.registration import ArchiveState, RegisteredArchive
+from ibi.resolver.ports.store import ArchiveStore, EventChoice
 from ibi.resolver.registry.registry import Registry
 from ibi.resolver.search.conflicts import Conflicts
 from ibi.resolver.web.admin.tabs import CONFLICTS, REGISTRATIONS
@@ -26,6 +28,8 @@ from ibi.resolver.web.registrations_api import AdministratorNotices
 DECIDE: Final = f"{ADMIN}/decision"
 _SHOWN: Final = 100
 """Conflicts of a page."""
+_SETTLEMENTS: Final = 100
+"""Settlements for an archive among which that of a conflict is looked for."""
 _LONGEST_NOTE: Final = 2000
 """Characters of a note on a settlement."""
 
@@ -66,10 +70,20 @@ class ConflictView:
     """A conflict with its evidence, and the form by which it is settled."""
 
     conflict: Conflict
-    names: Mapping[str, str]
-    """The addresses of the archives that claim the item, as they are registered now."""
+    archives: Mapping[str, RegisteredArchive]
+    """The archives that claim the item, as they are registered now."""
+    settler: str = ""
+    """The name of the person or token that settled it; empty if it is open, or long ago."""
     filled: Mapping[str, str] = field(default_factory=dict)
     fault: str = ""
+
+    @property
+    def senior(self) -> str:
+        """The claimant whose registration was confirmed first; empty if that is not known."""
+        known = [each for each in self.archives.values() if each.seniority]
+        if len(known) < len(self.archives) or len(known) < 2:  # noqa: PLR2004  # one has no rival
+            return ""
+        return min(known, key=lambda each: each.seniority).id
 
 
 class DecisionPages:
@@ -80,12 +94,14 @@ class DecisionPages:
         site: AdminSite,
         registry: Registry,
         conflicts: Conflicts,
+        history: ArchiveStore,
         notices: AdministratorNotices,
     ) -> None:
         """Decide on the archives of a registry, and on its conflicts."""
         self._site = site
         self._registry = registry
         self._conflicts = conflicts
+        self._history = history
         self._notices = notices
 
     async def registrations(self, request: PageRequest) -> Response:
@@ -137,6 +153,9 @@ class DecisionPages:
         if act == "exclude":
             await self._registry.exclude(archive.id, who)
             return see_other(ADMIN, request)
+        if act == "revoke":
+            await self._registry.revoke(archive.id, who)
+            return see_other(ADMIN, request)
         if act not in {"refuse", "remove"}:
             raise NotOnRecordError("act", act)
         await self._registry.remove(archive.id, who)
@@ -160,15 +179,27 @@ class DecisionPages:
 
     async def conflict(self, request: PageRequest) -> Response:
         """Show a conflict with its evidence."""
-        view = self._view(await self._conflict(request))
+        conflict = await self._conflict(request)
+        settler = await asyncio.to_thread(self._settler, conflict)
+        view = replace(self._view(conflict), settler=settler)
         return self._site.page(request, "admin_conflict.html", view, CONFLICTS)
 
     def _view(
         self, conflict: Conflict, filled: Mapping[str, str] | None = None, fault: str = ""
     ) -> ConflictView:
         found = {claim.archive: self._registry.find(claim.archive) for claim in conflict.claims}
-        names = {name: archive.address for name, archive in found.items() if archive is not None}
-        return ConflictView(conflict=conflict, names=names, filled=filled or {}, fault=fault)
+        archives = {name: archive for name, archive in found.items() if archive is not None}
+        return ConflictView(conflict=conflict, archives=archives, filled=filled or {}, fault=fault)
+
+    def _settler(self, conflict: Conflict) -> str:
+        """Return the actor of the settlement, which stands in the history."""
+        if conflict.is_open:
+            return ""
+        choice = EventChoice(act="settle", archive=conflict.owner)
+        for event in self._history.newest_events(0, _SETTLEMENTS, choice):
+            if event.at == conflict.settled and f"conflict {conflict.id}," in event.detail:
+                return event.who
+        return ""
 
     async def ask_settlement(self, request: PageRequest) -> Response:
         """Ask whether a conflict is to be settled so; what is wrong is said beside the form."""
@@ -262,6 +293,14 @@ def _question(act: str, archive: RegisteredArchive, back: str) -> Question:
                 Sentence("It usually does so within an hour: revoke its key to keep it away."),
             ),
             Sentence("Exclude the archive"),
+        ),
+        "revoke": (
+            Sentence("Revoke the key of the archive %(label)s?", label=label),
+            (
+                Sentence("It can announce itself no more, until it gets another key."),
+                Sentence("Its registration stays."),
+            ),
+            Sentence("Revoke the key"),
         ),
         "remove": (
             Sentence("Remove the archive %(label)s?", label=label),

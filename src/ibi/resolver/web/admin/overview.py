@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import Final
 from urllib.parse import urlencode
@@ -195,6 +195,14 @@ class OverviewPages:
         now = self._clock.wall() // SECOND
         return figures_view(PLOTS, self._figures.periods(*wanted(span, now)), span, now)
 
+    def _events(self, before: int, choice: EventChoice) -> list[RegistryEvent]:
+        """Return events, those of an account also by its name without @."""
+        found = self._history.newest_events(before, _PAGE + 1, choice)
+        if found or not choice.who or choice.who.startswith("@"):
+            return found
+        account = replace(choice, who=f"@{choice.who}")
+        return self._history.newest_events(before, _PAGE + 1, account)
+
     async def audit_log(self, request: PageRequest) -> Response:
         """Show a page of the history."""
         given = request.query_params
@@ -207,7 +215,7 @@ class OverviewPages:
             choice = EventChoice(
                 who=filled.get("who", ""), act=filled.get("act", ""), archive=archive
             )
-            found = await asyncio.to_thread(self._history.newest_events, before, _PAGE + 1, choice)
+            found = await asyncio.to_thread(self._events, before, choice)
         except LabelError as error:
             fault = error.message()
         shown, query = found[:_PAGE], urlencode(filled)
