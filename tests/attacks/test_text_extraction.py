@@ -203,6 +203,7 @@ def test_a_parser_that_never_ends_is_stopped(run: Run) -> None:
     assert run(ENDLESS) == Extracted("limit")
 
 
+@pytest.mark.long
 def test_the_twin_without_a_limit_of_computing_is_killed_at_the_deadline(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -17,7 +17,7 @@ from tests.support.servers.archive import ArchiveServer
 from tests.support.servers.program import ProgramServer
 from tests.support.servers.resolver import ResolverServer
 
-EXAMPLES: Final = 400 if os.environ.get("IBI_ATTACKS") == "full" else 6
+EXAMPLES: Final = 400 if os.environ.get("IBI_ATTACKS") == "full" else 4
 """Of each operation."""
 SERVICE: Final = "LK47B6W/362SFKH"
 NOT_HERE: Final = {

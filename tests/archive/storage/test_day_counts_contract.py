@@ -156,7 +156,9 @@ def test_a_restored_item_is_counted_once(catalogue: Catalogue) -> None:
     assert counted(catalogue) == []
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, 4))]
+)
 def test_items_are_counted_once_while_older_ones_are_still_added(
     place: CatalogueDatabase, seed: int
 ) -> None:

@@ -19,7 +19,9 @@ NUMBERS: Final = count()
 SHOWN: Final = 'class="sheet"'
 
 
-@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+@pytest.fixture(
+    scope="module", params=["sqlite", pytest.param("postgresql", marks=pytest.mark.long)]
+)
 def archive(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[ArchiveServer]:

@@ -245,7 +245,10 @@ READ = [(0, "150.163.2.0", 2), (1, "150.163.2.0", 1), (1, "192.0.2.7", 3), (2, "
 """Which item, by whom, and how often."""
 
 
-@pytest.mark.parametrize(("platform", "messages"), [("ibi-0.1", 1), ("2.1", 7)])
+@pytest.mark.parametrize(
+    ("platform", "messages"),
+    [("ibi-0.1", 1), pytest.param("2.1", 7, marks=pytest.mark.long)],
+)
 def test_whenever_a_resolver_dies_a_sheet_is_counted_once(
     archive: ArchiveServer,
     items: list[dict[str, Any]],
