@@ -418,3 +418,14 @@ def test_readers_that_may_not_open_files_are_told_before_the_list(archive: Archi
     acts = page.partition('<p class="acts">')[2].partition("</p>")[0]
     assert "Download all" in acts
     assert "download>" not in acts
+
+
+def test_a_deleted_translation_is_not_offered(archive: ArchiveServer) -> None:
+    first = archive.deposit({"a.txt": b"1"}, language="en", metadata={"titles": ["E"]})
+    other = archive.deposit(
+        {"a.txt": b"2"}, language="pt", metadata={"titles": ["P"]}, translation_of=first["rep"]
+    )
+    page = f"/col/{first['metadata']['rep']}/doc/metadata"
+    assert b"This item in" in archive.get(page, Accept="text/html").body
+    archive.api("POST", f"items/{other['ibip']}/deletion", {"reason": "Wrong"})
+    assert b"This item in" not in archive.get(page, Accept="text/html").body

@@ -123,6 +123,7 @@ class ItemPages:
             files=files[:FIRST_FILES],
             file_count=0 if more else len(files),
             may_change=context.may_change,
+            gone=context.gone,
             total=context.total,
             list_address=self._list_address(item.forms) if item.list_public and files else "",
             described=item.tombstone,

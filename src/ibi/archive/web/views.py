@@ -142,6 +142,8 @@ class ItemView:
     """The number of all files; 0 if they were not counted."""
     may_change: bool = False
     """Whether the person who is signed in may change the item."""
+    gone: frozenset[Forms] = frozenset()
+    """Translations that were deleted."""
     total: FileTotal | None = None
     """Number and size of the files that can be downloaded together; None if there are none."""
     list_address: str = ""
@@ -225,7 +227,13 @@ class ItemView:
     @property
     def first_translations(self) -> tuple[tuple[Language, Forms], ...]:
         """The translations that the page itself shows."""
-        return self.item.translations[:FIRST_LANGUAGES]
+        first = self.item.translations[:FIRST_LANGUAGES]
+        return tuple(each for each in first if each[1] not in self.gone)
+
+    @property
+    def has_more_translations(self) -> bool:
+        """Whether the page itself does not show all translations."""
+        return len(self.item.translations) > FIRST_LANGUAGES
 
     @property
     def first_metadata(self) -> tuple[tuple[Language, Forms], ...]:

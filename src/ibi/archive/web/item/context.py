@@ -54,6 +54,8 @@ class ItemContext:
     editions: Editions = NO_EDITIONS
     newer_translation: Forms | None = None
     """A translation of which there is a newer edition, if the item has no editions."""
+    gone: frozenset[Forms] = frozenset()
+    """Translations that were deleted here, to which no reader is led."""
     collections: tuple[ItemWithMetadata, ...] = ()
     """The collections that it belongs to."""
     acts: tuple[PastAct, ...] = ()
@@ -98,6 +100,7 @@ class ItemContexts:
             target=self._items.file(look.held.id, item.target) if item.target else None,
             editions=self._related.editions(look),
             newer_translation=self._related.newer_translation(item),
+            gone=self._related.gone(item),
             collections=tuple(self._collections.found_among(item.collections)),
             acts=self._acts(item),
             checked=copy.checked,

@@ -79,6 +79,13 @@ class RelatedItems:
             None,
         )
 
+    def gone(self, item: Item) -> frozenset[Forms]:
+        """Return the first translations that were deleted here."""
+        forms = [each for _, each in item.translations[:FIRST_LANGUAGES]]
+        held = self._items.find_all([each.label.canonical for each in forms])
+        found = ((each, _there(each, held)[1]) for each in forms)
+        return frozenset(each for each, other in found if other and other.state is State.DELETED)
+
     def edition_list(self, look: ItemWithMetadata, title: str) -> EditionListView:
         """Return the page of the list of editions that is about an item with this title."""
         to_later, to_earlier = self._later(look.item), self._earlier(look.item)
