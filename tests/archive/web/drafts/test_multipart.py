@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from starlette.requests import Request
 
 from ibi.archive.web.drafts.multipart import MultipartDecoder, PartBegin, PartData, PartEnd
-from ibi.errors import RequestError
+from ibi.archive.web.drafts.upload import MOST_WITHOUT_SESSION, typed_before_sign_in
+from ibi.errors import RequestError, TooLargeError
 
 TYPE = "multipart/form-data; boundary=----x1"
 
@@ -111,3 +115,30 @@ def test_little_is_held_of_a_large_file() -> None:
     for _ in range(10):
         events = list(decoder.feed(b"x" * 100_000))
         assert sum(len(each.data) for each in events if isinstance(each, PartData)) >= 99_900
+
+
+def test_what_is_read_without_a_session_has_a_bound() -> None:
+    head = b'--x\r\nContent-Disposition: form-data; name="files"; filename="a"\r\n\r\n'
+    sent = 0
+
+    async def receive() -> dict[str, object]:
+        nonlocal sent
+        body = bytes(1 << 20) if sent else head
+        sent += len(body)
+        return {"type": "http.request", "body": body, "more_body": True}
+
+    scope = {
+        "type": "http",
+        "method": "POST",
+        "path": "/deposit/draft1/files",
+        "raw_path": b"/deposit/draft1/files",
+        "query_string": b"",
+        "headers": [(b"content-type", b"multipart/form-data; boundary=x")],
+    }
+    with pytest.raises(TooLargeError):
+        asyncio.run(_carry(Request(scope, receive)))
+    assert sent <= MOST_WITHOUT_SESSION + (2 << 20)
+
+
+async def _carry(request: Request) -> None:
+    await typed_before_sign_in(request)

@@ -63,15 +63,22 @@ class UploadPage:
         return await self._pages.save(request, draft, pairs, reception.fault)
 
 
+MOST_WITHOUT_SESSION: Final = 1 << 28
+"""Bytes of a form that are read for its texts alone: what anybody may send has a bound."""
+
+
 async def typed_before_sign_in(request: Request) -> CarriedForm:
     """Return the texts of the form of a draft whose session has ended; its files are dropped."""
     media_type = request.headers.get("content-type", "")
     if not media_type.lower().startswith(MEDIA_TYPE):
         raise ForgeryError  # no form of ours sends its files so
     decoder = MultipartDecoder(media_type)
-    reader = _TextReader()
+    reader, received = _TextReader(), 0
     try:
         async for chunk in request.stream():
+            received += len(chunk)
+            if received > MOST_WITHOUT_SESSION:
+                raise TooLargeError(Sentence("The session has ended. Sign in, and send it again."))
             for event in decoder.feed(chunk):
                 reader.take(event)
         decoder.close()
