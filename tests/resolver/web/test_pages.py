@@ -617,7 +617,7 @@ def test_the_list_of_archives_says_how_each_stands() -> None:
     assert f"first.example {FIRST} In service November 14, 2023" in shown
     assert "Does not answer" in shown
     assert "Waits for confirmation" in shown
-    assert "Switched off" in shown
+    assert "Waits for its announcement" in shown
     assert "1 hour ago" in shown
     assert "1 conflict about an Original is open." in shown
     assert "há 1 hora" in text_of(portuguese)
