@@ -315,9 +315,8 @@ def test_a_processor_of_json_ld_expands_schema_org_and_ro_crate() -> None:
 def test_harvesters_find_four_formats_by_their_prefixes() -> None:
     assert set(HARVESTED) == {"oai_dc", "oai_datacite", "oai_openaire", "mtd-br"}
     for each in HARVESTED.values():
-        assert each.harvested is not None
-        element = each.harvested.element(FULL, FORMS, BASE, FACTS)
-        assert etree.QName(element).namespace == each.harvested.namespace
+        element = each.element(FULL, FORMS, BASE, FACTS)
+        assert etree.QName(element).namespace == each.namespace
 
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "metadata-formats.md"

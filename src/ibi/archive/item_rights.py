@@ -1,4 +1,4 @@
-"""The check of ownership, for pages and API alike: who may change an item, a deposit, a draft.
+"""Rights of callers to change an item, a deposit or a draft: one check for pages and API.
 
 A caller whose rights are limited (`rules.scopes`) changes only the items that its account
 deposited. What an act does to further items by itself, as the list of translations that each of

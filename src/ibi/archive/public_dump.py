@@ -75,7 +75,7 @@ class PublicDump(RepeatingThread):
         persistent_base: Callable[[], str],
         page_of: Callable[[Forms], str],
     ) -> None:
-        """Write of an archive whose front page is `home`.
+        """Dump the items of an archive; `home` is the address of its front page.
 
         `persistent_base` returns where persistent URLs begin, `page_of` the URL of a page by the
         labels of the metadata.

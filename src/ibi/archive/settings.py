@@ -122,7 +122,7 @@ class ArchiveSettings:
     mail_from: str = ""
     """The sender of messages."""
     mail_language: MailLanguage = "en"
-    """The language of messages about reviews, whose receivers chose none."""
+    """The language of messages about reviews: accounts have no language of their own."""
     openid_issuer: str = ""
     """The OpenID provider at which people may sign in; empty for passwords only."""
     openid_client: str = ""

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
 from lxml import etree
 
+from ibi.metadata.xml_writing import add, document
 from ibi.model.clock import SECOND
 from ibi.model.metadata_record import Text
 
 MEDIA_TYPE: Final = "application/atom+xml"
 NAMESPACE: Final = "http://www.w3.org/2005/Atom"
-
-_LANG: Final = "{http://www.w3.org/XML/1998/namespace}lang"
-# XML 1.0, 2.2: characters that a document may not contain, not even as a reference.
-_NOT_XML: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +68,7 @@ def write(feed: Feed) -> bytes:
     _add(root, "link", rel="alternate", type="text/html", href=feed.page)
     for entry in feed.entries:
         _write_entry(_add(root, "entry"), entry)
-    return etree.tostring(root, encoding="UTF-8", xml_declaration=True, pretty_print=True)
+    return document(root)
 
 
 def _write_entry(element: etree._Element, entry: FeedEntry) -> None:
@@ -92,22 +88,15 @@ def _write_entry(element: etree._Element, entry: FeedEntry) -> None:
 
 
 def _add_text(parent: etree._Element, name: str, text: Text) -> None:
-    element = _add(parent, name, text.value)
-    if text.language:
-        element.set(_LANG, _fit(text.language))
+    add(parent, _name(name), text.value, text.language)
 
 
 def _add(parent: etree._Element, name: str, text: str = "", **attributes: str) -> etree._Element:
-    element = etree.SubElement(parent, f"{{{NAMESPACE}}}{name}")
-    if text:
-        element.text = _fit(text)
-    for attribute, value in attributes.items():
-        element.set(attribute, _fit(value))
-    return element
+    return add(parent, _name(name), text, attributes=attributes)
 
 
-def _fit(text: str) -> str:
-    return _NOT_XML.sub("\N{REPLACEMENT CHARACTER}", text)
+def _name(local: str) -> str:
+    return f"{{{NAMESPACE}}}{local}"
 
 
 def _instant(nanoseconds: int) -> str:

@@ -12,6 +12,7 @@ from typing import Final, TypeAlias
 
 from lxml import etree
 
+from ibi.metadata import xml_writing
 from ibi.metadata.crosswalks import (
     bibtex,
     csl_json,
@@ -26,7 +27,6 @@ from ibi.metadata.crosswalks import (
     ris,
     ro_crate,
     schema_org,
-    xml_writing,
 )
 from ibi.metadata.crosswalks.item_facts import NO_FACTS, ItemFacts
 from ibi.model.label_pair import Forms
@@ -52,6 +52,13 @@ class Harvested:
     namespace: str
     element: Element
     """Writes the element that a record contains."""
+    describes: Callable[[MetadataRecord], bool] = _any
+    """Whether the format is one for an item: some are for theses only."""
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether there are items that the format is not for."""
+        return self.describes is not _any
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,21 +78,17 @@ class Format:
     write_with_facts: WriteWithFacts | None = None
     """The same as `write` for a format that has a place for more than the record."""
     harvested: Harvested | None = None
-    describes: Callable[[MetadataRecord], bool] = _any
-    """Whether the format is one for an item: some are for theses only."""
-
     is_negotiated: bool = True
     """Whether the format is offered to clients that accept its media type."""
-
-    @property
-    def is_limited(self) -> bool:
-        """Whether there are items that the format is not for."""
-        return self.describes is not _any
 
     @property
     def media_type(self) -> str:
         """The media type alone, as links have it (RFC 8288, 3.4.1)."""
         return self.content_type.partition(";")[0]
+
+    def describes(self, record: MetadataRecord) -> bool:
+        """Return whether the format is one for an item."""
+        return self.harvested is None or self.harvested.describes(record)
 
     def of_item(
         self, record: MetadataRecord, forms: Forms, base: str, facts: ItemFacts = NO_FACTS
@@ -198,14 +201,14 @@ FORMATS: Final = {
                 schema=mtd_br.SCHEMA,
                 namespace=mtd_br.NAMESPACE,
                 element=mtd_br.element,
+                describes=mtd_br.describes,
             ),
-            describes=mtd_br.describes,
         ),
         Format("erc", "ERC", erc.MEDIA_TYPE, erc.write, is_negotiated=False),
     )
 }
 HARVESTED: Final = {
-    each.harvested.prefix: each for each in FORMATS.values() if each.harvested is not None
+    each.harvested.prefix: each.harvested for each in FORMATS.values() if each.harvested is not None
 }
 """The formats that harvesters can ask for, by their prefixes in OAI-PMH."""
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Final
 from urllib.parse import quote, unquote
 
+from lxml import etree
+
 from ibi.archive.archive import Archive, ItemWithMetadata
 from ibi.archive.item_list import described
 from ibi.archive.ports.harvest import END_OF_TIME, HarvestPlace, HarvestRow
@@ -29,7 +31,7 @@ from ibi.errors import HarvestError, LabelError, shown
 from ibi.identifier.instant import Instant
 from ibi.identifier.label import parse
 from ibi.metadata.crosswalks.item_facts import ItemFacts
-from ibi.metadata.formats import HARVESTED, Format
+from ibi.metadata.formats import HARVESTED, Harvested
 from ibi.model.clock import SECOND
 from ibi.model.item import State
 from ibi.model.metadata_record import MetadataRecord
@@ -137,9 +139,9 @@ class Harvest:
         if row is not None and row.deleted:
             raise HarvestError("noMetadataFormats", "The item was deleted.")
         return tuple(
-            FormatNote(prefix, each.harvested.schema, each.harvested.namespace)
+            FormatNote(prefix, each.schema, each.namespace)
             for prefix, each in HARVESTED.items()
-            if each.harvested and (row is None or _is_for(prefix, row))
+            if row is None or _is_for(prefix, row)
         )
 
     def _list_sets(self, request: HarvestRequest) -> Part:
@@ -240,7 +242,7 @@ class Harvest:
             after = rows[-1].place
         return found[:size]
 
-    def _records(self, rows: Sequence[HarvestRow], format_: Format) -> list[Record]:
+    def _records(self, rows: Sequence[HarvestRow], format_: Harvested) -> list[Record]:
         found = self._items.find_all([row.label for row in rows if not row.deleted])
         looks = {
             look.item.forms.label.canonical: look
@@ -248,15 +250,19 @@ class Harvest:
         }
         return [self._written(row, looks.get(row.label), format_) for row in rows]
 
-    def _written(self, row: HarvestRow, look: ItemWithMetadata | None, format_: Format) -> Record:
+    def _written(
+        self, row: HarvestRow, look: ItemWithMetadata | None, format_: Harvested
+    ) -> Record:
         # An item that changed after its row was read has a later row, which says it again.
         if row.deleted or look is None or look.item.state is not State.ORIGINAL:
             return Record(replace(self._header(row), deleted=True))
         record = look.record or MetadataRecord(titles=())
         published = look.item.published(record, self._settings.publisher)
-        return Record(self._header(row), self._document(look, published, format_))
+        return Record(self._header(row), self._element(look, published, format_))
 
-    def _document(self, look: ItemWithMetadata, record: MetadataRecord, format_: Format) -> bytes:
+    def _element(
+        self, look: ItemWithMetadata, record: MetadataRecord, format_: Harvested
+    ) -> etree._Element:
         item = look.item
         updated = look.metadata.item.updated if look.metadata else item.updated
         facts = ItemFacts(
@@ -264,7 +270,7 @@ class Harvest:
             archive=self._settings.publisher,
             restricted=bool(item.readers),
         )
-        return format_.of_item(record, item.forms, self._base(), facts)
+        return format_.element(record, item.forms, self._base(), facts)
 
     def _header(self, row: HarvestRow) -> Header:
         return Header(self._identifier(row), row.stamp, row.sets, row.deleted)
@@ -278,7 +284,7 @@ def _is_for(prefix: str, row: HarvestRow) -> bool:
     return not HARVESTED[prefix].is_limited or FORMAT + prefix in row.sets
 
 
-def _format(prefix: str) -> Format:
+def _format(prefix: str) -> Harvested:
     found = HARVESTED.get(prefix)
     if found is None:
         raise HarvestError("cannotDisseminateFormat", f"There is no format {shown(prefix)}.")

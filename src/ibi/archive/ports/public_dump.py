@@ -50,7 +50,7 @@ class DumpIndex:
 
 
 class DumpWriter(Protocol):
-    """The files of a run, which nobody sees before `publish`."""
+    """The files of a run, which become visible by `publish`."""
 
     def lines(self, content: bytes) -> None:
         """Add whole lines to the dump."""
@@ -85,7 +85,7 @@ class DumpFiles(Protocol):
         ...
 
     def write(self, run: str) -> AbstractContextManager[DumpWriter]:
-        """Begin a run, whose files are removed unless they are published in the block."""
+        """Begin a run; its files are removed unless the block publishes them."""
         ...
 
 

@@ -93,7 +93,7 @@ class Search:
         )
 
     def closest(self, query: SearchQuery, limit: int) -> tuple[ItemWithMetadata, ...]:
-        """Return the results whose titles are nearest to the words, among a bounded number.
+        """Return the results with the titles nearest to the words, among a bounded number.
 
         If no item has all words: those with words that begin so, then those with all words but one.
         """

@@ -112,7 +112,7 @@ class DumpFolder:
 
     @contextmanager
     def write(self, run: str) -> Iterator[_Writer]:
-        """Begin a run, whose files are removed unless they are published in the block."""
+        """Begin a run; its files are removed unless the block publishes them."""
         self.make()
         with disk_errors(str(self._folder)):
             make_private(self._folder / run)

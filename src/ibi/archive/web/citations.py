@@ -31,7 +31,14 @@ from typing import TYPE_CHECKING, Any, Final
 from markupsafe import Markup, escape
 
 from ibi.archive.rules.calendar import day_of
-from ibi.foundation.translation.language import CHOICES, translations
+from ibi.errors import ArchiveRequestError, LanguageError, Sentence, shown
+from ibi.foundation.translation.language import (
+    CHOICES,
+    page_language,
+    preference_of,
+    translations,
+)
+from ibi.identifier.language import Language
 from ibi.metadata.cited_work import PARTICLE, CitedWork, Person, WorkKind
 from ibi.metadata.crosswalks.csl_json import csl_value
 from ibi.model.clock import SECOND, Clock
@@ -63,6 +70,37 @@ class Citation:
     style_id: str
     html: Markup
     text: str
+
+
+def check_style(style: str) -> None:
+    """Raise ArchiveRequestError unless a style is known."""
+    if style not in STYLES:
+        raise ArchiveRequestError(
+            Sentence(
+                "%(style)s is not a style: expected one of %(known)s.",
+                style=shown(style),
+                known=", ".join(STYLES),
+            )
+        )
+
+
+def language_of(locale: str, accept_language: str) -> str:
+    """Return the language of pages that a locale names, or if it is empty the one preferred."""
+    if not locale:
+        return page_language(preference_of(accept_language)).code
+    try:
+        code = Language.parse(locale).code
+    except LanguageError:
+        code = ""
+    if code not in LOCALES:
+        raise ArchiveRequestError(
+            Sentence(
+                "%(locale)s is not a locale: expected one of %(known)s.",
+                locale=shown(locale),
+                known=", ".join(LOCALES.values()),
+            )
+        )
+    return code
 
 
 class Citations:

@@ -32,23 +32,15 @@ from ibi.archive.web.api.messages import ArchiveAnswer, Labels
 from ibi.archive.web.api.search import SearchQueue
 from ibi.archive.web.app import Running, archive_application
 from ibi.archive.web.citations import Citations
-from ibi.archive.web.discovery.routes import DiscoveryRoutes
 from ibi.archive.web.figures import ArchiveReadings
-from ibi.archive.web.item.iiif import ManifestsOfImages
 from ibi.archive.web.item_pages import ItemPages
 from ibi.archive.web.landing import LandingPages
 from ibi.archive.web.metrics import BOUNDS, ArchiveMetrics, archive_status
-from ibi.archive.web.names.content_names import ContentNames
 from ibi.archive.web.names.domain_registration import DomainRegistrationApi
-from ibi.archive.web.names.reconciliation_routes import ReconciliationRoutes
 from ibi.archive.web.pages import Pages
 from ibi.archive.web.protocol import ArchiveService
 from ibi.archive.web.public_routes import PublicRoutes
 from ibi.archive.web.reader_access import ReaderAccess
-from ibi.archive.web.signposting.linksets import LinksetEndpoint
-from ibi.archive.web.signposting.mementos import MementoEndpoint
-from ibi.archive.web.site_pages import SitePages
-from ibi.archive.web.statistics_page import StatisticsPage
 from ibi.archive.web.urls import ArchiveUrls
 from ibi.archive.web.usage_recorder import USAGE, UsageCounter, UsageRecorder
 from ibi.archive.wiring.administration import build_admin_pages, build_health
@@ -74,7 +66,8 @@ from ibi.archive.wiring.drafts import build_drafts, draft_pages, drafts_capabili
 from ibi.archive.wiring.harvest import build_harvest, harvest_backfill
 from ibi.archive.wiring.instance import Instance
 from ibi.archive.wiring.people import build_account_pages, build_people
-from ibi.archive.wiring.public_dump import build_dump, dump_capability
+from ibi.archive.wiring.public_dump import dump_capability
+from ibi.archive.wiring.reading import reading_routes
 from ibi.errors import ArchiveRequestError, UnknownError
 from ibi.foundation.accounts.people import People
 from ibi.foundation.figures.recorder import FIGURES, FiguresRecorder, FiguresWriter
@@ -160,38 +153,14 @@ def archive_app(instance: Instance, *, has_readers: bool = False) -> tuple[Starl
     own = draft_pages(instance, drafts, holders, transfers, tasks, templates)
     admin = build_admin_pages(instance, templates, health, linking, tasks, auditing)
     accounts = replace(accounts, handlers=(*accounts.handlers, *own, *admin))
+    landing = build_landing(settings, catalogue)
+    public = PublicRoutes(instance.archive, answering, urls, pages, readers, landing, usage)
     app = archive_application(
         (*_apis(capabilities), accounts.api, _status(instance, metrics)),
         authorizer,
         _running(answering, usage, figures, capabilities),
         accounts,
-        [
-            *SitePages(templates, metadata.version("ibi")).routes,
-            *harvest.routes,
-            *StatisticsPage(catalogue.statistics, clock, templates).routes,
-            *DiscoveryRoutes(
-                instance.archive,
-                settings.name,
-                searches,
-                urls,
-                templates,
-                build_dump(settings, catalogue, urls),
-            ).routes,
-            *LinksetEndpoint(instance.archive, urls).routes,
-            *MementoEndpoint(instance.archive, urls).routes,
-            *ManifestsOfImages(instance.archive, urls).routes,
-            *ContentNames(catalogue.items, settings.address).routes,
-            *ReconciliationRoutes(settings.name, searches, urls).routes,
-            *PublicRoutes(
-                instance.archive,
-                answering,
-                urls,
-                pages,
-                readers,
-                build_landing(settings, catalogue),
-                usage,
-            ).routes,
-        ],
+        reading_routes(settings, instance.archive, urls, templates, searches, harvest, public),
         pages,
         metrics,
     )

@@ -26,26 +26,18 @@ from ibi.archive.web.api.items import ItemsApi
 from ibi.archive.web.api.search import SearchApi, SearchQueue
 from ibi.archive.web.citations import Citations
 from ibi.archive.web.digest import DigestEndpoint
-from ibi.archive.web.discovery.routes import DiscoveryRoutes
 from ibi.archive.web.forwarding import Forwarder
-from ibi.archive.web.item.iiif import ManifestsOfImages
 from ibi.archive.web.item_pages import ItemPages
 from ibi.archive.web.metrics import ArchiveMetrics, archive_status
-from ibi.archive.web.names.content_names import ContentNames
-from ibi.archive.web.names.reconciliation_routes import ReconciliationRoutes
 from ibi.archive.web.public_routes import PublicRoutes
 from ibi.archive.web.reader_access import ReaderAccess
 from ibi.archive.web.reader_process import ReaderService, reader_application
-from ibi.archive.web.signposting.linksets import LinksetEndpoint
-from ibi.archive.web.signposting.mementos import MementoEndpoint
-from ibi.archive.web.site_pages import SitePages
-from ibi.archive.web.statistics_page import StatisticsPage
 from ibi.archive.web.usage_recorder import USAGE, UsageRecorder, encoded
 from ibi.archive.wiring.app import build_authorizer, build_landing, build_pages, build_urls
 from ibi.archive.wiring.harvest import build_harvest
 from ibi.archive.wiring.instance import service_of
 from ibi.archive.wiring.people import build_people
-from ibi.archive.wiring.public_dump import build_dump
+from ibi.archive.wiring.reading import reading_routes
 from ibi.archive.wiring.stores import read_catalogue, store_of
 from ibi.errors import StorageError
 from ibi.foundation.figures.recorder import FIGURES, FiguresRecorder, Readings
@@ -142,25 +134,8 @@ def reader_app(instance: ReaderInstance, writer: Forwarder) -> Starlette:
         ),
     )
     landing = build_landing(settings, catalogue)
-    reading = [
-        *SitePages(templates, metadata.version("ibi")).routes,
-        *harvest.routes,
-        *StatisticsPage(catalogue.statistics, clock, templates).routes,
-        *DiscoveryRoutes(
-            archive,
-            settings.name,
-            searches,
-            urls,
-            templates,
-            build_dump(settings, catalogue, urls),
-        ).routes,
-        *LinksetEndpoint(archive, urls).routes,
-        *MementoEndpoint(archive, urls).routes,
-        *ManifestsOfImages(archive, urls).routes,
-        *ContentNames(catalogue.items, settings.address).routes,
-        *ReconciliationRoutes(settings.name, searches, urls).routes,
-        *PublicRoutes(archive, answering, urls, pages, readers, landing, usage).routes,
-    ]
+    public = PublicRoutes(archive, answering, urls, pages, readers, landing, usage)
+    reading = reading_routes(settings, archive, urls, templates, searches, harvest, public)
     figures = _figures(metrics, sender(writer.notify, FIGURES))
     return reader_application(
         writer, apis, authorizer, reading, pages, metrics, usage, figures, people.visitors

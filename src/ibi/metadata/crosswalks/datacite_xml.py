@@ -5,14 +5,14 @@ An item without a DOI has its persistent URL as its identifier, with the type UR
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from lxml import etree
 
 from ibi.metadata.crosswalks.datacite import attributes
 from ibi.metadata.crosswalks.item_facts import NO_FACTS, ItemFacts
-from ibi.metadata.crosswalks.xml_writing import add, document, root_of
+from ibi.metadata.xml_writing import add, document, root_of
 from ibi.model.label_pair import Forms
 from ibi.model.metadata_record import MetadataRecord
 
@@ -70,7 +70,7 @@ def element(
     _texts(root, "rightsList", given)
     _texts(root, "descriptions", given)
     _places(root, given.get("geoLocations", []))
-    _fundings(root, given.get("fundingReferences", []))
+    fundings(root, given.get("fundingReferences", []), _name)
     return root
 
 
@@ -120,21 +120,22 @@ def _places(root: etree._Element, given: list[dict[str, str]]) -> None:
             add(place, _name("geoLocationPlace"), each["geoLocationPlace"])
 
 
-def _fundings(root: etree._Element, given: list[dict[str, str]]) -> None:
+def fundings(root: etree._Element, given: list[dict[str, str]], name: Callable[[str], str]) -> None:
+    """Append references to funding; `name` puts the name of an element into a namespace."""
     if not given:
         return
-    parent = add(root, _name("fundingReferences"))
+    parent = add(root, name("fundingReferences"))
     for each in given:
-        funding = add(parent, _name("fundingReference"))
-        add(funding, _name("funderName"), each["funderName"])
+        funding = add(parent, name("fundingReference"))
+        add(funding, name("funderName"), each["funderName"])
         if "funderIdentifier" in each:
             kind = {"funderIdentifierType": each["funderIdentifierType"]}
-            add(funding, _name("funderIdentifier"), each["funderIdentifier"], attributes=kind)
+            add(funding, name("funderIdentifier"), each["funderIdentifier"], attributes=kind)
         if "awardNumber" in each:
             address = {"awardURI": each.get("awardUri", "")}
-            add(funding, _name("awardNumber"), each["awardNumber"], attributes=address)
+            add(funding, name("awardNumber"), each["awardNumber"], attributes=address)
         if "awardTitle" in each:
-            add(funding, _name("awardTitle"), each["awardTitle"])
+            add(funding, name("awardTitle"), each["awardTitle"])
 
 
 def _name(local: str) -> str:

@@ -14,8 +14,8 @@ from ibi.identifier.persistent_url import PersistentUrl
 from ibi.metadata import licence
 from ibi.metadata.cited_work import WorkKind, kind_of
 from ibi.metadata.crosswalks.item_facts import NO_FACTS, ItemFacts
-from ibi.metadata.crosswalks.xml_writing import add, document, root_of
 from ibi.metadata.related import scheme_of
+from ibi.metadata.xml_writing import add, document, root_of
 from ibi.model.label_pair import Forms
 from ibi.model.metadata_record import Agent, Funding, MetadataRecord, RelatedIdentifier, Text
 

@@ -19,7 +19,7 @@ from ibi.metadata.crosswalks.item_facts import (
     day_of_label,
     first_date,
 )
-from ibi.metadata.crosswalks.xml_writing import add, document, root_of
+from ibi.metadata.xml_writing import add, document, root_of
 from ibi.model.label_pair import Forms
 from ibi.model.metadata_record import Agent, MetadataRecord, Text
 

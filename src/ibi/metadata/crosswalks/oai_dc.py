@@ -9,11 +9,11 @@ from lxml import etree
 from ibi.errors import LabelError, MetadataError, Sentence, shown
 from ibi.identifier.label import parse
 from ibi.identifier.persistent_url import PersistentUrl
-from ibi.metadata.crosswalks.xml_writing import LANG, add, document, root_of
 from ibi.metadata.dublin_core import ELEMENTS, elements
 from ibi.metadata.json_record import MOST_VALUES, record_from
 from ibi.metadata.licence import licence_at
 from ibi.metadata.xml_text import send_events
+from ibi.metadata.xml_writing import LANG, add, document, root_of
 from ibi.model.label_pair import Forms
 from ibi.model.metadata_record import MetadataRecord
 from ibi.wire.addresses import is_web_address

@@ -16,9 +16,9 @@ from ibi.metadata import licence
 from ibi.metadata.cited_work import WorkKind, kind_of
 from ibi.metadata.crosswalks.datacite import attributes
 from ibi.metadata.crosswalks.datacite_xml import NAMESPACE as DATACITE
-from ibi.metadata.crosswalks.datacite_xml import people
+from ibi.metadata.crosswalks.datacite_xml import fundings, people
 from ibi.metadata.crosswalks.item_facts import NO_FACTS, ItemFacts, year_of
-from ibi.metadata.crosswalks.xml_writing import add, document, root_of
+from ibi.metadata.xml_writing import add, document, root_of
 from ibi.model.label_pair import Forms
 from ibi.model.metadata_record import MetadataRecord
 
@@ -74,10 +74,10 @@ def element(
     """Return the same as an element, with its parts in the order of the guidelines."""
     given = attributes(record, forms, base)
     root = root_of(_own("resource"), {"oaire": NAMESPACE, "datacite": DATACITE, "dc": _DC}, SCHEMA)
-    _listed(root, "titles", "title", given["titles"])
+    _listed(root, "titles", "title", given.get("titles", []))
     people(root, "creators", given["creators"])
     people(root, "contributors", [_older_role(each) for each in given.get("contributors", [])])
-    _funding(root, given.get("fundingReferences", []))
+    fundings(root, given.get("fundingReferences", []), _own)
     alternate = given.get("alternateIdentifiers", [])
     _listed(root, "alternateIdentifiers", "alternateIdentifier", alternate)
     _listed(root, "relatedIdentifiers", "relatedIdentifier", _older_relations(given))
@@ -139,23 +139,6 @@ def _older_relations(given: dict[str, Any]) -> list[dict[str, Any]]:
         if each["relationType"] not in _NEWER_RELATIONS
         and each["relatedIdentifierType"] not in _NEWER_SCHEMES
     ]
-
-
-def _funding(root: etree._Element, given: list[dict[str, str]]) -> None:
-    if not given:
-        return
-    parent = add(root, _own("fundingReferences"))
-    for each in given:
-        funding = add(parent, _own("fundingReference"))
-        add(funding, _own("funderName"), each["funderName"])
-        if "funderIdentifier" in each:
-            kind = {"funderIdentifierType": each["funderIdentifierType"]}
-            add(funding, _own("funderIdentifier"), each["funderIdentifier"], attributes=kind)
-        if "awardNumber" in each:
-            address = {"awardURI": each.get("awardUri", "")}
-            add(funding, _own("awardNumber"), each["awardNumber"], attributes=address)
-        if "awardTitle" in each:
-            add(funding, _own("awardTitle"), each["awardTitle"])
 
 
 def _media_types(facts: ItemFacts) -> list[str]:

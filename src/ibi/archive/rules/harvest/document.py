@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias, cast
@@ -10,17 +9,14 @@ from typing import Final, TypeAlias, cast
 from lxml import etree
 
 from ibi.identifier.instant import Instant
+from ibi.metadata.xml_writing import XSI, add, admitted
 
 NAMESPACE: Final = "http://www.openarchives.org/OAI/2.0/"
 SCHEMA: Final = "http://www.openarchives.org/OAI/2.0/OAI-PMH.xsd"
-_XSI: Final = "http://www.w3.org/2001/XMLSchema-instance"
 _IDENTIFIER: Final = "http://www.openarchives.org/OAI/2.0/oai-identifier"
 # The stubs of lxml know no default namespace.
-_NAMES: Final = cast("dict[str, str]", {None: NAMESPACE, "xsi": _XSI})
+_NAMES: Final = cast("dict[str, str]", {None: NAMESPACE, "xsi": XSI})
 _IDENTIFIER_NAMES: Final = cast("dict[str, str]", {None: _IDENTIFIER})
-
-# XML 1.0, 2.2: characters that a document may not contain, not even as a reference.
-_NOT_XML: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +77,7 @@ class Record:
     """An item in one format; without metadata, if it is deleted."""
 
     header: Header
-    metadata: bytes = b""
-    """An XML document."""
+    metadata: etree._Element | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,11 +112,11 @@ class Answer:
 def write(answer: Answer) -> bytes:
     """Return an answer as a document."""
     root = etree.Element(_name("OAI-PMH"), nsmap=_NAMES)
-    root.set(f"{{{_XSI}}}schemaLocation", f"{NAMESPACE} {SCHEMA}")
+    root.set(f"{{{XSI}}}schemaLocation", f"{NAMESPACE} {SCHEMA}")
     _add(root, "responseDate", _moment(answer.now))
     request = _add(root, "request", answer.address)
     for name, value in answer.arguments:
-        request.set(name, _clean(value))
+        request.set(name, admitted(value))
     if isinstance(answer.body, Fault):
         _add(root, "error", answer.body.message).set("code", answer.body.code)
     else:
@@ -162,7 +157,7 @@ def _write_repository(parent: etree._Element, body: Repository) -> None:
     scheme = etree.SubElement(
         described, f"{{{_IDENTIFIER}}}oai-identifier", nsmap=_IDENTIFIER_NAMES
     )
-    scheme.set(f"{{{_XSI}}}schemaLocation", f"{_IDENTIFIER} {_IDENTIFIER}.xsd")
+    scheme.set(f"{{{XSI}}}schemaLocation", f"{_IDENTIFIER} {_IDENTIFIER}.xsd")
     for name, text in (
         ("scheme", "oai"),
         ("repositoryIdentifier", body.identifier),
@@ -191,9 +186,8 @@ def _write_part(parent: etree._Element, part: Part) -> None:
 def _write_record(parent: etree._Element, record: Record) -> None:
     element = etree.SubElement(parent, _name("record"))
     _write_header(element, record.header)
-    if record.metadata:
-        metadata = etree.SubElement(element, _name("metadata"))
-        metadata.append(etree.fromstring(record.metadata))
+    if record.metadata is not None:
+        etree.SubElement(element, _name("metadata")).append(record.metadata)
 
 
 def _write_header(parent: etree._Element, header: Header) -> None:
@@ -207,9 +201,7 @@ def _write_header(parent: etree._Element, header: Header) -> None:
 
 
 def _add(parent: etree._Element, name: str, text: str) -> etree._Element:
-    element = etree.SubElement(parent, _name(name))
-    element.text = _clean(text)
-    return element
+    return add(parent, _name(name), text)
 
 
 def _name(name: str) -> str:
@@ -218,7 +210,3 @@ def _name(name: str) -> str:
 
 def _moment(second: int) -> str:
     return Instant(second).iso8601
-
-
-def _clean(text: str) -> str:
-    return _NOT_XML.sub("\N{REPLACEMENT CHARACTER}", text)

@@ -44,7 +44,7 @@ _SECONDS_A_DAY: Final = 86_400
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HarvestRequest:
-    """A request whose arguments are those of its verb."""
+    """A request of OAI-PMH with the arguments that its verb takes."""
 
     verb: Verb
     identifier: str = ""

@@ -10,14 +10,12 @@ from starlette.responses import Response
 from ibi.archive.archive import Archive
 from ibi.archive.rules.item_languages import record_to_cite
 from ibi.archive.web.api.uploads import path_after
-from ibi.archive.web.citations import LOCALES, STYLES, Citations
+from ibi.archive.web.citations import LOCALES, Citations, check_style, language_of
 from ibi.archive.web.urls import ArchiveUrls
-from ibi.errors import ArchiveRequestError, LanguageError, Sentence, UnknownError, shown
-from ibi.foundation.translation.language import page_language, preference_of
+from ibi.errors import UnknownError
 from ibi.foundation.web.json_response import json_answer
 from ibi.foundation.web.operations import AuthorizedRequest
 from ibi.identifier.label import parse
-from ibi.identifier.language import Language
 from ibi.metadata.cited_work import cited_work
 
 
@@ -51,16 +49,10 @@ class CitationsApi:
         """Cite an item in one style, or in all of them."""
         label = parse(path_after(request, b"/api/v1/items/").removesuffix("/citation"))
         style = request.query_params.get("style", "")
-        if style and style not in STYLES:
-            known = ", ".join(STYLES)
-            raise ArchiveRequestError(
-                Sentence(
-                    "%(style)s is not a style: expected one of %(known)s.",
-                    style=shown(style),
-                    known=known,
-                )
-            )
-        language = _language(request)
+        if style:
+            check_style(style)
+        locale = request.query_params.get("locale", "")
+        language = language_of(locale, request.headers.get("accept-language", ""))
         look = await asyncio.to_thread(self._archive.get_described, label)
         record = record_to_cite(look.item, look.metadata.item if look.metadata else None)
         if record is None:
@@ -74,24 +66,3 @@ class CitationsApi:
             if style in {"", each.style_id}
         ]
         return json_answer(CitationsAnswer(LOCALES.get(language, language), citations))
-
-
-def _language(request: AuthorizedRequest) -> str:
-    """Return the code of the language of pages that is asked for, or that the client prefers."""
-    locale = request.query_params.get("locale", "")
-    if not locale:
-        return page_language(preference_of(request.headers.get("accept-language", ""))).code
-    try:
-        code = Language.parse(locale).code
-    except LanguageError:
-        code = ""
-    if code not in LOCALES:
-        known = ", ".join(LOCALES.values())
-        raise ArchiveRequestError(
-            Sentence(
-                "%(locale)s is not a locale: expected one of %(known)s.",
-                locale=shown(locale),
-                known=known,
-            )
-        )
-    return code

@@ -46,7 +46,7 @@ class ImportPage:
         own: DraftPages,
         pages: Pages,
     ) -> None:
-        """Fill in drafts, also from items, whose descriptions `of_item` returns."""
+        """Fill in drafts from texts and files, and from items by `of_item`."""
         self._drafts = drafts
         self._of_item = of_item
         self._reader = reader

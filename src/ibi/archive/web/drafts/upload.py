@@ -64,7 +64,7 @@ class UploadPage:
 
 
 MOST_WITHOUT_SESSION: Final = 1 << 28
-"""Bytes of a form that are read for its texts alone: what anybody may send has a bound."""
+"""The most bytes of a form that are read for its texts alone, when no session authorizes it."""
 
 
 async def typed_before_sign_in(request: Request) -> CarriedForm:

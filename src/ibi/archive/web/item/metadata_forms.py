@@ -12,17 +12,15 @@ from starlette.responses import Response
 from ibi.archive.archive import ItemWithMetadata
 from ibi.archive.ports.catalogue import Items, StoredItem
 from ibi.archive.rules.item_languages import record_to_cite
-from ibi.archive.web.citations import LOCALES, STYLES, Citations
+from ibi.archive.web.citations import LOCALES, Citations, check_style, language_of
 from ibi.archive.web.delivery.media_types import media_type_of
 from ibi.archive.web.not_here import no_format
 from ibi.archive.web.signposting.signposts import Signposts, linked
 from ibi.archive.web.urls import ArchiveUrls
-from ibi.errors import ArchiveRequestError, LanguageError, Sentence, UnknownError, shown
+from ibi.errors import Sentence, UnknownError
 from ibi.foundation.pages.static_files import SECURITY_POLICY
-from ibi.foundation.translation.language import page_language, preference_of
 from ibi.foundation.web.header_values import content_disposition
 from ibi.identifier.instant import instant_of
-from ibi.identifier.language import Language
 from ibi.metadata.cited_work import cited_work
 from ibi.metadata.crosswalks.item_facts import FileFacts, ItemFacts
 from ibi.metadata.formats import FORMATS, formats_of
@@ -125,14 +123,9 @@ class MetadataForms:
         """Answer with a citation, in a style and in the language of a locale."""
         given = dict(pair.partition("=")[::2] for pair in choice.pairs)
         style = given.get("style", "") or _DEFAULT_STYLE
-        if style not in STYLES:
-            msg = Sentence(
-                "%(style)s is not a style: expected one of %(known)s.",
-                style=shown(style),
-                known=", ".join(STYLES),
-            )
-            raise ArchiveRequestError(msg)
-        language = _language_of(given.get("locale", ""), request)
+        check_style(style)
+        preferred = request.headers.get("accept-language", "")
+        language = language_of(given.get("locale", ""), preferred)
         record = record_to_cite(look.item, look.metadata.item if look.metadata else None)
         if record is None:
             raise UnknownError("metadata of", look.item.forms.label.spelling)
@@ -165,21 +158,3 @@ def _type_of(choice: Choice) -> str:
         return own.content_type
     parameters = own.content_type.partition(";")[2]
     return f"{choice.content_type};{parameters}" if parameters else choice.content_type
-
-
-def _language_of(locale: str, request: Request) -> str:
-    """Return the language of a citation: that of a locale, or else one that the client prefers."""
-    if not locale:
-        return page_language(preference_of(request.headers.get("accept-language", ""))).code
-    try:
-        code = Language.parse(locale).code
-    except LanguageError:
-        code = ""
-    if code in LOCALES:
-        return code
-    msg = Sentence(
-        "%(locale)s is not a locale: expected one of %(known)s.",
-        locale=shown(locale),
-        known=", ".join(LOCALES.values()),
-    )
-    raise ArchiveRequestError(msg)
